@@ -1,0 +1,135 @@
+"""Find and read a table of a dataset, whatever it is packed in: Parquet, text, ZIP, OpenML."""
+
+from __future__ import annotations
+
+import os
+import zipfile
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+from sklearn.datasets import fetch_openml
+
+__all__ = ["DataDir", "Table", "check_source", "typed"]
+
+DataDir = str | os.PathLike[str] | None
+
+ENVIRONMENT_VARIABLE = "STAKES_DATA"
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table that users bring along: the file names it goes by, and where to get it.
+
+    Columns of text come back stripped, with blanks (and the lone dots of SAS) as nulls.
+
+    Parameters
+    ----------
+    title : str
+        What it is, for messages.
+    names : tuple of str
+        Accepted file names, the preferred one first; letter case does not matter. A ZIP archive holds
+        one of the text files.
+    publisher : str
+        Where the original is published.
+    openml_id : int or None
+        Its number at OpenML.
+    hint : str
+        A further way out, for the message when there is no such file.
+    """
+
+    title: str
+    names: tuple[str, ...]
+    publisher: str
+    openml_id: int | None = None
+    hint: str = ""
+
+    def read(self, data_dir: DataDir, columns: Sequence[str]) -> pl.DataFrame:
+        """Read columns of the table from its file in `data_dir`, or in the directory that STAKES_DATA names."""
+        path = self._find(data_dir)
+        lazy = _SCANNERS[path.suffix.lower()](path, self.names)
+        _check_columns(lazy.collect_schema().names(), columns, f"{self.title} in {path}")
+        return _tidy(lazy.select(columns).collect())
+
+    def fetch(self, columns: Sequence[str], *, optional: Collection[str] = ()) -> pl.DataFrame:
+        """Fetch columns of the table from OpenML; those in `optional` only if they are there."""
+        if self.openml_id is None:
+            raise ValueError(f"{self.title} needs openml_id: the number of a copy at OpenML")
+        fetched = fetch_openml(data_id=self.openml_id, as_frame=True).frame
+        required = [name for name in columns if name not in optional]
+        _check_columns(fetched.columns, required, f"{self.title} at OpenML ({self.openml_id})")
+        return _tidy(_from_pandas(fetched[[name for name in columns if name in fetched.columns]]))
+
+    def _find(self, data_dir: DataDir) -> Path:
+        folder = data_dir or os.environ.get(ENVIRONMENT_VARIABLE)
+        present = {path.name.lower(): path for path in Path(folder).glob("*")} if folder else {}
+        for name in self.names:
+            if name.lower() in present:
+                return present[name.lower()]
+        looked = f"in {Path(folder).resolve()}" if folder else "anywhere, for lack of a directory"
+        openml = f" Or fetch it with source='openml' (data set {self.openml_id})." if self.openml_id else ""
+        raise FileNotFoundError(
+            f"{self.title}: no file {' or '.join(self.names)} {looked}. Get it from {self.publisher}, and say where "
+            f"it is by data_dir= or the environment variable {ENVIRONMENT_VARIABLE}.{openml}{self.hint}"
+        )
+
+
+def check_source(source: str, allowed: Collection[str]) -> None:
+    """Raise an error if `source` is not among the allowed ones."""
+    if source not in allowed:
+        raise ValueError(f"source={source!r}: use {' or '.join(map(repr, allowed))}")
+
+
+def typed(frame: pl.DataFrame, numbers: Mapping[str, Any], categories: Sequence[str]) -> pl.DataFrame:
+    """Select columns with their types: numbers, and categories in alphabetical order."""
+    # Through floats: text such as "3.0" is an integer too.
+    as_numbers = [pl.col(name).cast(pl.Float64).cast(dtype) for name, dtype in numbers.items()]
+    text = frame.select(pl.col(categories).cast(pl.String))
+    as_categories = [column.cast(pl.Enum(column.drop_nulls().unique().sort())) for column in text]
+    chosen = [name for name in frame.columns if name in numbers or name in categories]
+    return frame.with_columns(*as_numbers, *as_categories).select(chosen)
+
+
+def _scan_text(source: Path | bytes) -> pl.LazyFrame:
+    return pl.scan_csv(source, infer_schema=False)  # types are known from the dataset, not guessed from a file
+
+
+def _scan_zip(path: Path, names: Sequence[str]) -> pl.LazyFrame:
+    texts = [name for name in names if name.endswith((".csv", ".txt"))]
+    with zipfile.ZipFile(path) as archive:
+        for member in archive.namelist():
+            if Path(member).name.lower() in map(str.lower, texts):
+                return _scan_text(archive.read(member))
+        raise ValueError(f"{path} holds {', '.join(archive.namelist())}, but no {' or '.join(texts)}")
+
+
+_SCANNERS: dict[str, Callable[[Path, Sequence[str]], pl.LazyFrame]] = {
+    ".parquet": lambda path, names: pl.scan_parquet(path),
+    ".csv": lambda path, names: _scan_text(path),
+    ".txt": lambda path, names: _scan_text(path),
+    ".zip": _scan_zip,
+}
+
+
+def _check_columns(present: Collection[str], wanted: Sequence[str], where: str) -> None:
+    missing = [name for name in wanted if name not in present]
+    if missing:
+        raise ValueError(f"{where} lacks {len(missing)} of the {len(wanted)} columns needed: {', '.join(missing)}")
+
+
+def _tidy(frame: pl.DataFrame) -> pl.DataFrame:
+    return frame.with_columns(pl.col(pl.String).str.strip_chars().replace(["", "."], None))
+
+
+def _from_pandas(frame: Any) -> pl.DataFrame:
+    """Convert column by column: polars' own conversion needs pyarrow."""
+
+    def values(column: Any) -> Any:
+        if column.dtype.kind in "biuf":
+            return column.to_numpy(dtype=float, na_value=np.nan)
+        return [None if missing else str(value) for value, missing in zip(column, column.isna(), strict=True)]
+
+    return pl.DataFrame({name: pl.Series(values(frame[name]), nan_to_null=True) for name in frame.columns})

@@ -1,0 +1,173 @@
+"""From values to small numbers: every feature cut once into at most 255 bins, plus one for missing values."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from stakes.table import Column, Table
+from stakes.tree.growing import Space
+from stakes.tree.histogram import BINS, Bytes
+from stakes.tree.jit import kernel
+from stakes.tree.splitting import MISSING
+
+__all__ = ["MAX_BINS", "Binning"]
+
+MAX_BINS = BINS - 1
+# Cuts between bins are found on at most this many records.
+SAMPLE = 50_000
+# Rows are binned in blocks of this many, so that a float64 copy of a block stays in the cache.
+BLOCK = 4096
+
+
+class Binning:
+    """How the values of each feature fall into bins.
+
+    Numbers fall into bins of about equal numbers of records, or one bin per value where there are at most `max_bins`
+    values. Categories get a bin each; the rarest share one where there are more than `max_bins`. Bin 0 is for missing
+    values and for categories never seen.
+
+    Parameters
+    ----------
+    max_bins : int, default=255
+        The largest number of bins of a feature, missing values aside.
+    n_threads : int, default=1
+        How many threads to use.
+    """
+
+    def __init__(self, max_bins: int = MAX_BINS, n_threads: int = 1) -> None:
+        self.max_bins = max_bins
+        self.n_threads = n_threads
+
+    def fit(self, table: Table) -> Binning:
+        """Find the bins of each feature."""
+        rows = _sample(len(table))
+        with ThreadPoolExecutor(self.n_threads) as pool:
+            found = list(pool.map(lambda column: self._find_bins(column, rows), table))
+        n_features = len(found)
+        self.names_ = table.names
+        self.categories_: list[dict[str, int] | None] = [bins if isinstance(bins, dict) else None for bins in found]
+        self.cuts_ = np.full((n_features, BINS - 1), np.inf)
+        centers = np.zeros((n_features, BINS))
+        n_bins = np.empty(n_features, np.int32)
+        for j, bins in enumerate(found):
+            if isinstance(bins, dict):
+                n_bins[j] = 1 + max(bins.values(), default=0)
+            else:
+                cuts, middles = bins
+                self.cuts_[j, : cuts.size] = cuts
+                centers[j, 1 : 1 + middles.size] = middles
+                n_bins[j] = 1 + middles.size
+        categorical = np.array([bins is not None for bins in self.categories_], dtype=np.uint8)
+        self.space_ = Space(n_bins, categorical, centers)
+        return self
+
+    def _find_bins(self, column: Column, rows: NDArray[np.intp] | slice) -> Any:
+        if isinstance(column, pl.Series):
+            return _category_bins(column, self.max_bins)
+        return _number_bins(column, rows, self.max_bins)
+
+    def transform(self, table: Table) -> Bytes:
+        """Return the bins of all values, one row per record, padded with zeros to a multiple of eight columns."""
+        n, d = len(table), table.n_features
+        # Zeros only in the padding: every other cell is written below.
+        bins = np.empty((n, -(-d // 8) * 8), np.uint8)
+        bins[:, d:] = 0
+        blocks = [slice(start, start + BLOCK) for start in range(0, n, BLOCK)]
+
+        def fill(block: slice) -> None:
+            if isinstance(table.values, np.ndarray):
+                numbers = np.asarray(table.values[block], dtype=np.float64, order="F")
+                _cut(numbers, self.cuts_, bins[block], 0)
+                return
+            for j, column in enumerate(table):
+                categories = self.categories_[j]
+                if categories is not None:
+                    bins[block, j] = _codes(column[block], categories)
+                elif isinstance(column, pl.Series):
+                    raise ValueError(f"feature {self.names_[j]!r} was numeric when fitted and is text now")
+                else:
+                    numbers = np.asarray(column[block], dtype=np.float64).reshape(-1, 1, order="F")
+                    _cut(numbers, self.cuts_, bins[block], j)
+
+        if len(blocks) == 1 or self.n_threads == 1:
+            for block in blocks:
+                fill(block)
+        else:
+            with ThreadPoolExecutor(self.n_threads) as pool:
+                list(pool.map(fill, blocks))
+        return bins
+
+
+def _sample(n: int) -> NDArray[np.intp] | slice:
+    """Choose the records to find cuts on: the same ones for the same number of records."""
+    if n <= SAMPLE:
+        return slice(None)
+    return np.sort(np.random.default_rng(n).choice(n, SAMPLE, replace=False))
+
+
+def _number_bins(
+    column: NDArray[Any], rows: NDArray[np.intp] | slice, max_bins: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the cuts between the bins of a numeric feature, and a typical value of each bin."""
+    values, counts = _distinct(column[rows])
+    if values.size <= max_bins and not isinstance(rows, slice):
+        values, counts = _distinct(column)
+    if values.size == 0:
+        return np.empty(0), np.empty(0)
+    if values.size <= max_bins:
+        last = np.arange(values.size - 1)
+        middles = values
+    else:
+        # About equal numbers of records; a value with more than its share has a bin to itself.
+        share = np.minimum(counts, counts.sum() / max_bins).cumsum()
+        numbers = np.minimum((share * (max_bins / share[-1]) - 1e-9).astype(int), max_bins - 1)
+        last = np.flatnonzero(np.diff(numbers))
+        firsts, lasts = np.r_[0, last + 1], np.r_[last, values.size - 1]
+        middles = values[firsts] / 2 + values[lasts] / 2
+    # Halves first: the sum of two huge values is not finite. Never the value on the right: it belongs there.
+    cuts = values[last] / 2 + values[last + 1] / 2
+    return np.where(cuts < values[last + 1], cuts, values[last]), middles
+
+
+def _distinct(values: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    numbers = np.asarray(values, dtype=np.float64)
+    distinct, counts = np.unique(numbers[~np.isnan(numbers)], return_counts=True)
+    return distinct, counts.astype(np.int64)
+
+
+def _category_bins(column: pl.Series, max_bins: int) -> dict[str, int]:
+    """Return the bin of each category: one each from 1 on, the rarest together in the last where there are too many."""
+    counted = column.drop_nulls().value_counts(sort=False).sort(["count", column.name], descending=[True, False])
+    names: list[str] = counted[column.name].to_list()
+    kept = names if len(names) <= max_bins else names[: max_bins - 1]
+    bins = {name: i for i, name in enumerate(sorted(kept), start=1)}
+    return bins | {name: max_bins for name in names[len(kept) :]}
+
+
+def _codes(column: Any, categories: dict[str, int]) -> Bytes:
+    if not isinstance(column, pl.Series):
+        # Text when fitted, numbers now: as in a frame whose column lost its strings. Compared as text.
+        column = pl.Series([None if value != value else str(value) for value in column], dtype=pl.String)
+    if not categories:
+        return np.full(len(column), MISSING, np.uint8)
+    codes = column.replace_strict(list(categories), list(categories.values()), default=MISSING, return_dtype=pl.UInt8)
+    return codes.fill_null(MISSING).to_numpy()
+
+
+@kernel
+def _cut(numbers: NDArray[np.float64], cuts: NDArray[np.float64], bins: Bytes, first: int) -> None:
+    """Write the bins of the features from `first` on: one more than the number of cuts below a value; 0 for NaN."""
+    for column in range(numbers.shape[1]):
+        j = first + column
+        for i in range(numbers.shape[0]):
+            value = numbers[i, column]
+            below = 0
+            # Binary search in eight steps without branches: cuts end in infinities.
+            for step in (128, 64, 32, 16, 8, 4, 2, 1):
+                below += step * (cuts[j, below + step - 1] < value)
+            bins[i, j] = below + 1 if value == value else MISSING

@@ -1,0 +1,493 @@
+"""Growing one tree: from binned records, depth first, to flat arrays of nodes.
+
+Written for the compiler as much as for the reader: arrays are passed one by one and never sliced in a loop, because
+each array that crosses a call or is cut out of another costs two atomic operations, more than adding up a small node.
+"""
+
+from __future__ import annotations
+
+from math import frexp
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stakes.tree.criteria import COST, GAIN_RATIO, node_loss
+from stakes.tree.histogram import BINS, LOW, Bytes, Ints, Rows, add, add_feature
+from stakes.tree.jit import inlined, kernel
+from stakes.tree.splitting import (
+    ENTRIES,
+    FIRST,
+    LEFT,
+    MISSING,
+    NO_SPLIT,
+    NOT_SEEN,
+    RIGHT,
+    Split,
+    best_split,
+    read_all,
+    read_used,
+    sort_by_share,
+)
+
+__all__ = ["Nodes", "Settings", "Space", "grow"]
+
+# Nodes with fewer records than this list the bins they use; larger ones read whole histograms (measured).
+FEW = 128
+# A node whose records fit into this many bytes gets a copy of them, so that its subtree works in the cache (measured).
+CACHE_BYTES = 1 << 18
+
+
+class Settings(NamedTuple):
+    """How to grow; `CostTreeClassifier` explains the names."""
+
+    criterion: int
+    max_depth: int
+    min_samples_split: int
+    min_samples_leaf: int
+    max_features: int  # drawn anew at each node where fewer than the tree's features
+    break_ties: bool  # the cost criterion goes on by its tie-break where no split saves money
+    seed: int
+
+
+class Space(NamedTuple):
+    """What the bins of each feature stand for."""
+
+    n_bins: NDArray[np.int32]
+    categorical: Bytes
+    centers: NDArray[np.float64]  # (n_features, BINS): a typical value of each bin
+
+
+class Nodes(NamedTuple):
+    """The nodes of a tree; the right child of a node follows its left one."""
+
+    feature: NDArray[np.int32]  # -1: a leaf
+    threshold: Bytes  # bins up to this one go left
+    missing_left: Bytes
+    left: NDArray[np.int32]
+    parent: NDArray[np.int32]
+    category_set: NDArray[np.int32]  # -1: numeric; else the row of `categories_left`
+    categories_left: NDArray[np.uint64]  # (n, 4): a bit for each bin that goes left
+    count: Ints  # (n_nodes, 2): negatives and positives, with multiplicity
+    weight: NDArray[np.float64]  # (n_nodes, 2)
+    gain: NDArray[np.float64]  # decrease in the criterion's loss
+
+
+@inlined
+def _random_below(state: NDArray[np.uint64], n: int) -> int:
+    """Draw from 0 .. n-1 (splitmix64, and the high half of a product)."""
+    state[0] += np.uint64(0x9E3779B97F4A7C15)
+    z = state[0]
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    z = (z ^ (z >> np.uint64(31))) >> np.uint64(32)
+    return np.int64((z * np.uint64(n)) >> np.uint64(32))
+
+
+@inlined
+def _draw(features: Rows, j: int, state: NDArray[np.uint64]) -> None:
+    """Put a random one of the features from position `j` on at position `j`."""
+    other = j + _random_below(state, features.shape[0] - j)
+    drawn = features[other]
+    features[other] = features[j]
+    features[j] = drawn
+
+
+@kernel
+def _fixed_point(weight: NDArray[np.float64], multiplicity: NDArray[np.int32]) -> tuple[float, int]:
+    """Return the scale of weights as whole numbers, and the bits that counts need below them."""
+    total, n = 0.0, 0
+    for i in range(weight.shape[0]):
+        total += weight[i] * multiplicity[i]
+        n += multiplicity[i]
+    count_bits = 1
+    while n >> count_bits:
+        count_bits += 1
+    # A power of two, so that whole weights stay exact; at most 2^52, so that sums are exact as floats too.
+    scale = 2.0 ** (min(52, 62 - count_bits) - frexp(total)[1]) if total > 0.0 else 1.0
+    return scale, count_bits
+
+
+@inlined
+def _middle_bin(centers: NDArray[np.float64], feature: int, low: int, high: int) -> int:
+    """Return the last bin on the left of the middle between two bins."""
+    if high == BINS:
+        return BINS - 1
+    middle = centers[feature, low] / 2 + centers[feature, high] / 2
+    threshold = low
+    while threshold + 1 < high and centers[feature, threshold + 1] <= middle:
+        threshold += 1
+    return threshold
+
+
+@inlined
+def _open(count: Ints, whole: Ints, node: int, depth: int, max_depth: int, min_records: int) -> bool:
+    """Return whether a node may be split: not too deep, enough records, and two classes."""
+    return (
+        depth < max_depth
+        and count[node, 0] + count[node, 1] >= min_records
+        and whole[node, 0] > 0
+        and whole[node, 1] > 0
+    )
+
+
+@kernel
+def _load(
+    bins: Bytes,
+    positive: Bytes,
+    multiplicity: NDArray[np.int32],
+    weight: NDArray[np.float64],
+    scale: float,
+    count_bits: int,
+    rows: Rows,
+    my_bins: Bytes,
+    my_payload: Ints,
+    my_positive: Bytes,
+) -> None:
+    """Copy the records of positive multiplicity next to each other, with their payloads (see ``histogram``)."""
+    k = 0
+    for i in range(multiplicity.shape[0]):
+        times = np.int64(multiplicity[i])
+        if times > 0:
+            for j in range(bins.shape[1]):
+                my_bins[k, j] = bins[i, j]
+            my_positive[k] = positive[i]
+            if count_bits == 0:
+                my_payload[k] = times << (32 * np.int64(positive[i]))
+            else:
+                my_payload[k] = (np.int64(weight[i] * scale + 0.5) * times << count_bits) | times
+            rows[k] = k
+            k += 1
+
+
+@kernel
+def _copy(bins: Bytes, payload: Ints, positive: Bytes, rows: Rows, start: int, end: int, to: int) -> None:
+    """Copy the records ``rows[start:end]`` to the place from `to` on, and number them anew."""
+    for i in range(start, end):
+        row = rows[i]
+        for j in range(bins.shape[1]):
+            bins[to, j] = bins[row, j]
+        payload[to] = payload[row]
+        positive[to] = positive[row]
+        rows[i] = to
+        to += 1
+
+
+@inlined
+def _push(pending: Ints, at: int, node: int, start: int, end: int, depth: int, slot: int, cached: int) -> None:
+    pending[at, 0] = node
+    pending[at, 1] = start
+    pending[at, 2] = end
+    pending[at, 3] = depth
+    pending[at, 4] = slot
+    pending[at, 5] = cached
+
+
+@kernel
+def _totals(
+    payload: Ints,
+    positive: Bytes,
+    rows: Rows,
+    start: int,
+    end: int,
+    count_bits: int,
+    count: Ints,
+    whole: Ints,
+    node: int,
+) -> None:
+    """Sum the multiplicities and weights of ``rows[start:end]`` by class."""
+    if count_bits == 0:
+        total = np.int64(0)
+        for i in range(start, end):
+            total += payload[rows[i]]
+        count[node, 0], count[node, 1] = total & LOW, total >> 32
+        whole[node, 0], whole[node, 1] = count[node, 0], count[node, 1]
+    else:
+        below, above = np.int64(0), np.int64(0)
+        for i in range(start, end):
+            if positive[rows[i]]:
+                above += payload[rows[i]]
+            else:
+                below += payload[rows[i]]
+        mask = (np.int64(1) << count_bits) - 1
+        count[node, 0], count[node, 1] = below & mask, above & mask
+        whole[node, 0], whole[node, 1] = below >> count_bits, above >> count_bits
+
+
+@kernel
+def _partition(
+    bins: Bytes, rows: Rows, start: int, end: int, feature: int, goes_left: NDArray[np.bool_], spare: Rows
+) -> int:
+    """Put the rows whose bin goes left first, all in their old order; return where the others begin."""
+    middle, n_right = start, 0
+    for i in range(start, end):
+        row = rows[i]
+        left = np.int64(goes_left[bins[row, feature]])
+        rows[middle] = row
+        spare[n_right] = row
+        middle += left
+        n_right += 1 - left
+    for i in range(n_right):
+        rows[middle + i] = spare[i]
+    return middle
+
+
+@kernel
+def _subtract(hist: Ints, slot: int, other: int) -> None:
+    """Subtract the histograms of one slot from those of another."""
+    for j in range(hist.shape[1]):
+        for b in range(hist.shape[2]):
+            hist[slot, j, b] -= hist[other, j, b]
+
+
+@kernel
+def _find_split(
+    bins: Bytes,
+    payload: Ints,
+    positive: Bytes,
+    rows: Rows,
+    start: int,
+    end: int,
+    slot: int,
+    hist: Ints,
+    few_hist: Ints,
+    used: NDArray[np.uint64],
+    occupied: Ints,
+    features: Rows,
+    random: NDArray[np.uint64],
+    n_bins: NDArray[np.int32],
+    categoricals: Bytes,
+    settings: Settings,
+    count_bits: int,
+    loss_here: float,
+) -> Split:
+    """Return the best split of the records ``rows[start:end]`` on the features that this node looks at."""
+    criterion, min_leaf, n_draw = settings.criterion, settings.min_samples_leaf, settings.max_features
+    mergeable = min_leaf <= 1 and criterion != GAIN_RATIO
+    if n_draw < features.shape[0]:
+        for j in range(n_draw):
+            _draw(features, j, random)
+        if slot >= 0:
+            hist[slot] = 0
+            add(hist, slot, bins, payload, positive, rows, start, end, features, n_draw, count_bits)
+    best = NO_SPLIT
+    mean_gain = np.inf if criterion == GAIN_RATIO else -np.inf
+    for look in range(2 if criterion == GAIN_RATIO else 1):
+        gains, n_gains = 0.0, 0
+        for j in range(features.shape[0]):
+            if j >= n_draw:
+                # As in scikit-learn: more features than asked for only while no split is found at all.
+                if best.feature >= 0 or n_gains > 0:
+                    break
+                if look == 0:
+                    _draw(features, j, random)
+            feature = np.int64(features[j])
+            categorical = categoricals[feature] != 0
+            merge = mergeable and not categorical
+            if slot >= 0 and j < hist.shape[1]:
+                k = read_all(occupied, hist, slot, j, n_bins[feature], count_bits, merge)
+            else:
+                add_feature(few_hist, used, bins, payload, positive, rows, start, end, feature, count_bits)
+                k = read_used(occupied, few_hist, used, count_bits, merge)
+            if k < 2:
+                continue
+            if categorical:
+                sort_by_share(occupied, k)
+            best, more, n_more = best_split(best, occupied, k, feature, categorical, criterion, min_leaf, mean_gain)
+            gains += more
+            n_gains += n_more
+        if look == 0 and n_gains > 0:
+            # A little less than the mean: equal gains must all pass.
+            mean_gain = gains / n_gains - 1e-10 * loss_here
+    return best
+
+
+@kernel
+def grow(
+    bins: Bytes,
+    positive: Bytes,
+    multiplicity: NDArray[np.int32],
+    weight: NDArray[np.float64],
+    features: Rows,
+    space: Space,
+    settings: Settings,
+) -> Nodes:
+    """Grow a tree on the records of positive multiplicity.
+
+    `weight` is empty, or has the weight of one copy of each record; for the cost criterion it includes the cost.
+    `features` are the ones this tree may use.
+    """
+    criterion, max_depth = settings.criterion, settings.max_depth
+    min_records = max(settings.min_samples_split, 2 * settings.min_samples_leaf)
+    features = features.copy()
+    n_features = min(settings.max_features, features.shape[0])
+    draws = n_features < features.shape[0]
+    scale, count_bits = 1.0, 0
+    if weight.shape[0] > 0:
+        scale, count_bits = _fixed_point(weight, multiplicity)
+
+    n_rows = 0
+    for i in range(multiplicity.shape[0]):
+        n_rows += multiplicity[i] > 0
+    n_cached = min(n_rows, max(FEW, CACHE_BYTES // bins.shape[1]))
+    # Behind the records of this tree there is room for a copy of those of one node.
+    my_bins = np.empty((n_rows + n_cached, bins.shape[1]), np.uint8)
+    my_payload = np.empty(n_rows + n_cached, np.int64)
+    my_positive = np.empty(n_rows + n_cached, np.uint8)
+    rows = np.empty(n_rows, np.int32)
+    spare = np.empty(n_rows, np.int32)
+    _load(bins, positive, multiplicity, weight, scale, count_bits, rows, my_bins, my_payload, my_positive)
+
+    # The smaller child is finished before its sibling, so that each histogram that waits has at most half the
+    # records of the one before: there are as many as doublings.
+    n_slots = 1
+    while not draws and (FEW << n_slots) <= 2 * n_rows:
+        n_slots += 1
+    width = BINS if count_bits == 0 else 2 * BINS
+    hist = np.zeros((n_slots, n_features, width), np.int64)
+    few_hist = np.zeros(width, np.int64)
+    used = np.zeros(4, np.uint64)
+    occupied = np.empty(ENTRIES, np.int64)
+    goes_left = np.empty(BINS, np.bool_)
+    seen = np.empty(BINS, np.bool_)
+    random = np.empty(1, np.uint64)
+    random[0] = settings.seed
+
+    room = max(1, 2 * n_rows - 1)
+    feature = np.empty(room, np.int32)
+    threshold = np.empty(room, np.uint8)
+    missing_left = np.empty(room, np.uint8)
+    left = np.empty(room, np.int32)
+    parent = np.empty(room, np.int32)
+    category_set = np.empty(room, np.int32)
+    categories_left = np.zeros((4, 4), np.uint64)
+    n_sets = 0
+    count = np.empty((room, 2), np.int64)
+    whole = np.empty((room, 2), np.int64)
+    gain = np.empty(room, np.float64)
+
+    # Nodes to be looked at: number, first and last row, depth, slot of the histogram (-1: none), in the copy or not.
+    pending = np.empty((room + 1, 6), np.int64)
+    slot = 0 if n_rows >= FEW else -1
+    _push(pending, 0, 0, 0, n_rows, 0, slot, 0)
+    n_pending, n_nodes = 1, 1
+    parent[0] = -1
+    _totals(my_payload, my_positive, rows, 0, n_rows, count_bits, count, whole, 0)
+    if slot == 0 and not draws:
+        add(hist, 0, my_bins, my_payload, my_positive, rows, 0, n_rows, features, n_features, count_bits)
+
+    while n_pending > 0:
+        n_pending -= 1
+        node, start, end = pending[n_pending, 0], pending[n_pending, 1], pending[n_pending, 2]
+        depth, slot, cached = pending[n_pending, 3], pending[n_pending, 4], pending[n_pending, 5]
+        feature[node] = -1
+        left[node] = -1
+        category_set[node] = -1
+        threshold[node] = 0
+        missing_left[node] = 0
+        gain[node] = 0.0
+        if not _open(count, whole, node, depth, max_depth, min_records):
+            continue
+        if not cached and end - start <= n_cached:
+            _copy(my_bins, my_payload, my_positive, rows, start, end, n_rows)
+            cached = 1
+        loss_here = node_loss(criterion, float(whole[node, 1]), float(whole[node, 0]))
+        best = _find_split(
+            my_bins, my_payload, my_positive, rows, start, end, slot, hist, few_hist, used, occupied,
+            features, random, space.n_bins, space.categorical, settings, count_bits, loss_here,
+        )  # fmt: skip
+        if best.feature < 0 or (criterion == COST and not settings.break_ties and best.loss >= loss_here):
+            continue
+
+        goes_left[:] = False
+        categorical = space.categorical[best.feature] != 0
+        cut, missing = 0, best.missing
+        if categorical:
+            add_feature(few_hist, used, my_bins, my_payload, my_positive, rows, start, end, best.feature, count_bits)
+            k = read_used(occupied, few_hist, used, count_bits, False)
+            sort_by_share(occupied, k)
+            seen[:] = False
+            for i in range(k):
+                seen[occupied[FIRST, i]] = True
+                goes_left[occupied[FIRST, i]] = i < best.entries
+            if seen[MISSING]:
+                missing = LEFT if goes_left[MISSING] else RIGHT
+        else:
+            cut = _middle_bin(space.centers, best.feature, best.low, best.high)
+            goes_left[: cut + 1] = True
+            goes_left[MISSING] = missing == LEFT
+        middle = _partition(my_bins, rows, start, end, best.feature, goes_left, spare)
+
+        first, second = n_nodes, n_nodes + 1
+        n_nodes += 2
+        _totals(my_payload, my_positive, rows, start, middle, count_bits, count, whole, first)
+        for side in range(2):
+            count[second, side] = count[node, side] - count[first, side]
+            whole[second, side] = whole[node, side] - whole[first, side]
+        if missing == NOT_SEEN:
+            # What was never seen goes with the majority.
+            left_is_larger = count[first, 0] + count[first, 1] >= count[second, 0] + count[second, 1]
+            missing = LEFT if left_is_larger else RIGHT
+        feature[node] = best.feature
+        left[node] = first
+        threshold[node] = cut
+        missing_left[node] = missing == LEFT
+        parent[first] = node
+        parent[second] = node
+        if categorical:
+            if n_sets == categories_left.shape[0]:
+                categories_left = np.concatenate((categories_left, np.zeros_like(categories_left)))
+            for bin_ in range(BINS):
+                if goes_left[bin_] if seen[bin_] else missing == LEFT:
+                    categories_left[n_sets, bin_ >> 6] |= np.uint64(1) << np.uint64(bin_ & 63)
+            category_set[node] = n_sets
+            n_sets += 1
+        gain[node] = (
+            loss_here
+            - node_loss(criterion, float(whole[first, 1]), float(whole[first, 0]))
+            - node_loss(criterion, float(whole[second, 1]), float(whole[second, 0]))
+        )
+
+        # The smaller child comes first. Its histogram is made from its records, its sibling's by subtraction.
+        left_first = 2 * middle <= start + end
+        small, small_start, small_end = (first, start, middle) if left_first else (second, middle, end)
+        large, large_start, large_end = (second, middle, end) if left_first else (first, start, middle)
+        small_slot, large_slot = -1, -1
+        if draws:
+            small_slot = 0 if small_end - small_start >= FEW else -1
+            large_slot = 0 if large_end - large_start >= FEW else -1
+        elif slot >= 0:
+            if large_end - large_start >= FEW and _open(count, whole, large, depth + 1, max_depth, min_records):
+                large_slot = slot
+            if small_end - small_start >= FEW and _open(count, whole, small, depth + 1, max_depth, min_records):
+                small_slot = slot + (large_slot >= 0)
+            made = slot + (large_slot >= 0)
+            if small_slot >= 0 or large_slot >= 0:
+                hist[made] = 0
+                add(
+                    hist, made, my_bins, my_payload, my_positive, rows, small_start, small_end, features,
+                    n_features, count_bits,
+                )  # fmt: skip
+            if large_slot >= 0:
+                _subtract(hist, slot, made)
+        _push(pending, n_pending, large, large_start, large_end, depth + 1, large_slot, cached)
+        _push(pending, n_pending + 1, small, small_start, small_end, depth + 1, small_slot, cached)
+        n_pending += 2
+
+    weights = np.empty((n_nodes, 2), np.float64)
+    for node in range(n_nodes):
+        weights[node, 0] = whole[node, 0] / scale
+        weights[node, 1] = whole[node, 1] / scale
+        gain[node] /= scale
+    return Nodes(
+        feature[:n_nodes].copy(),
+        threshold[:n_nodes].copy(),
+        missing_left[:n_nodes].copy(),
+        left[:n_nodes].copy(),
+        parent[:n_nodes].copy(),
+        category_set[:n_nodes].copy(),
+        categories_left[:n_sets].copy(),
+        count[:n_nodes].copy(),
+        weights,
+        gain[:n_nodes].copy(),
+    )

@@ -1,0 +1,81 @@
+"""Sums of class weights per bin, in whole numbers.
+
+A record enters a histogram as one 64-bit integer, its *payload*, so that a bin costs one addition, a sibling's
+histogram is an exact difference, and no sum depends on the order of the records. There are two layouts:
+
+counts    the weight of a record is its multiplicity. One slot per bin: positives above, negatives below bit 32.
+weights   records have weights of their own. Two slots per bin, one per class: the weight in fixed point above,
+          the multiplicity below bit `count_bits`.
+
+``count_bits == 0`` says that the layout is that of counts.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stakes.tree.jit import inlined
+
+__all__ = ["BINS", "Bytes", "Ints", "Rows", "add", "add_feature"]
+
+Ints = NDArray[np.int64]
+Bytes = NDArray[np.uint8]
+Rows = NDArray[np.int32]
+
+BINS = 256
+LOW = 0xFFFFFFFF
+
+
+@inlined
+def add(
+    hist: Ints,
+    slot: int,
+    bins: Bytes,
+    payload: Ints,
+    positive: Bytes,
+    rows: Rows,
+    start: int,
+    end: int,
+    features: Rows,
+    n_features: int,
+    count_bits: int,
+) -> None:
+    """Add the records ``rows[start:end]`` to the histograms of the first `n_features` features."""
+    if count_bits == 0:
+        for i in range(start, end):
+            row = rows[i]
+            value = payload[row]
+            for j in range(n_features):
+                hist[slot, j, bins[row, features[j]]] += value
+    else:
+        for i in range(start, end):
+            row = rows[i]
+            value = payload[row]
+            side = np.int64(positive[row])
+            for j in range(n_features):
+                hist[slot, j, 2 * np.int64(bins[row, features[j]]) + side] += value
+
+
+@inlined
+def add_feature(
+    hist: Ints,
+    used: NDArray[np.uint64],
+    bins: Bytes,
+    payload: Ints,
+    positive: Bytes,
+    rows: Rows,
+    start: int,
+    end: int,
+    feature: int,
+    count_bits: int,
+) -> None:
+    """Add few records to the histogram of one feature, and mark the bins they fall into in the bitmap `used`."""
+    for i in range(start, end):
+        row = rows[i]
+        bin_ = np.int64(bins[row, feature])
+        used[bin_ >> 6] |= np.uint64(1) << np.uint64(bin_ & 63)
+        if count_bits == 0:
+            hist[bin_] += payload[row]
+        else:
+            hist[2 * bin_ + positive[row]] += payload[row]
