@@ -1,7 +1,10 @@
 """Classifiers that learn and decide by what their mistakes cost."""
 
+from stakes.bagging import CostBaggingClassifier
+from stakes.cost_tree import CostTreeClassifier
 from stakes.costs import Costs
+from stakes.decision.decision import Decision
 
 __version__ = "0.1.0"
 
-__all__ = ["Costs", "__version__"]
+__all__ = ["CostBaggingClassifier", "CostTreeClassifier", "Costs", "Decision", "__version__"]

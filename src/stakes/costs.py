@@ -51,7 +51,9 @@ class Costs:
     fn: Cost
 
     def __init__(self, fp: ArrayLike, fn: ArrayLike, tp: ArrayLike = 0.0, tn: ArrayLike = 0.0) -> None:
-        given = {name: _numbers(value, name) for name, value in (("fp", fp), ("fn", fn), ("tp", tp), ("tn", tn))}
+        given = {
+            name: _numbers(value, f"{name}_cost") for name, value in (("fp", fp), ("fn", fn), ("tp", tp), ("tn", tn))
+        }
         _same_length(given)
         object.__setattr__(self, "fp", _reduced(given, "fp", "tn"))
         object.__setattr__(self, "fn", _reduced(given, "fn", "tp"))
@@ -69,6 +71,8 @@ class Costs:
         return np.array_equal(self.fp, other.fp) and np.array_equal(self.fn, other.fn)
 
     __hash__ = None  # type: ignore[assignment]
+    # Without this, Python would iterate by costs[0], costs[1], ..., and constant costs have no end.
+    __iter__ = None
 
     def __repr__(self) -> str:
         def side(cost: Cost) -> str:
@@ -76,7 +80,7 @@ class Costs:
                 return f"{cost:g}"
             if not cost.size:
                 return "<0 records>"
-            return f"<{cost.size} records, {cost.min():g} to {cost.max():g}>"
+            return f"<{_records(cost.size)}, {cost.min():g} to {cost.max():g}>"
 
         return f"Costs(fp={side(self.fp)}, fn={side(self.fn)})"
 
@@ -96,10 +100,8 @@ class Costs:
     def for_records(self, n: int, what: str = "X") -> Costs:
         """Return these costs after checking that they fit `n` records of `what`."""
         for name, cost in (("fp", self.fp), ("fn", self.fn)):
-            if not isinstance(cost, float) and cost.size != n:
-                raise CostsError(
-                    f"{name}_cost has {cost.size} records, {what} has {n}: give one number, or one per record"
-                )
+            if not isinstance(cost, float):
+                _check_length(cost, f"{name}_cost", n, what)
         return self
 
     def arrays(self, n: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -141,25 +143,41 @@ class Costs:
             if isinstance(cost, float):
                 return cost
             chosen = cost[of_class] if of_class.any() else cost
-            return float(chosen.mean())
+            with np.errstate(over="ignore"):
+                average = float(chosen.mean())
+            # Only huge costs overflow; dividing first costs a rounding that others need not bear.
+            return average if np.isfinite(average) else float((chosen / chosen.size).sum())
 
         return Costs(fp=mean(self.fp, y == 0), fn=mean(self.fn, y == 1))
 
 
+def per_record(value: ArrayLike, argument: str, n: int, what: str = "y_true") -> NDArray[np.float64]:
+    """Return `value` as one finite number for each of `n` records of `what`; a single number is for all of them."""
+    numbers = _numbers(value, argument)
+    if numbers.ndim == 1:
+        _check_length(numbers, argument, n, what)
+    return np.broadcast_to(numbers, n)
+
+
 def _index(rows: Any) -> Any:
     """Turn lists of row numbers or booleans into arrays; leave slices and arrays as they are."""
-    return rows if isinstance(rows, slice | np.ndarray) else np.asarray(rows)
+    if isinstance(rows, slice | np.ndarray):
+        return rows
+    index = np.asarray(rows)
+    return index if index.size else index.astype(np.intp)  # an empty list would become an array of floats
 
 
-def _numbers(value: ArrayLike, name: str) -> NDArray[np.float64]:
+def _numbers(value: ArrayLike, argument: str) -> NDArray[np.float64]:
     """Return `value` as a fresh float array of 0 or 1 dimensions, or say what is wrong with it."""
-    raw = np.asarray(value)
+    try:
+        raw = np.asarray(value)
+        if raw.dtype.kind in "SU":  # one text among numbers makes them all text: tell them apart again
+            raw = np.asarray(value, dtype=object)
+    except ValueError as error:  # lists of different lengths
+        raise CostsError(f"{argument} is not an array: give one number, or one per record ({error})") from None
     if raw.ndim > 1:
-        if raw.ndim == 2 and raw.shape[1] == 1:
-            hint = f"; pass {name}_cost.ravel()"
-        else:
-            hint = ""
-        raise CostsError(f"{name}_cost has shape {raw.shape}: give one number, or one per record{hint}")
+        hint = f"; pass np.ravel({argument})" if raw.ndim == 2 and raw.shape[1] == 1 else ""
+        raise CostsError(f"{argument} has shape {raw.shape}: give one number, or one per record{hint}")
     if raw.dtype.kind not in "biuf":
         try:
             numbers = np.array([_number(v) for v in np.atleast_1d(raw)], dtype=np.float64).reshape(raw.shape)
@@ -167,7 +185,7 @@ def _numbers(value: ArrayLike, name: str) -> NDArray[np.float64]:
             bad = [i for i, v in enumerate(np.atleast_1d(raw)) if not _is_number(v)]
             first = np.atleast_1d(raw)[bad[0]]
             raise CostsError(
-                f"{name}_cost is not numeric in {_records(len(bad))}: the first is row {bad[0]}, {first!r}"
+                f"{argument} is not numeric in {_records(len(bad))}: the first is row {bad[0]}, {first!r}"
             ) from None
     else:
         numbers = np.array(raw, dtype=np.float64)  # a copy: costs outlive the caller's array
@@ -176,15 +194,18 @@ def _numbers(value: ArrayLike, name: str) -> NDArray[np.float64]:
         bad_rows = np.flatnonzero(~np.atleast_1d(finite))
         value_at = np.atleast_1d(numbers)[bad_rows[0]]
         raise CostsError(
-            f"{name}_cost is not finite in {_records(bad_rows.size)}: the first is row {bad_rows[0]}, {value_at}"
+            f"{argument} is not finite in {_records(bad_rows.size)}: the first is row {bad_rows[0]}, {value_at}"
         )
     return numbers
 
 
 def _number(value: object) -> float:
-    if isinstance(value, str | bytes):
-        raise TypeError("text is not a cost")
-    return float("nan") if value is None else float(value)  # type: ignore[arg-type]
+    if isinstance(value, str | bytes | complex):
+        raise TypeError("float() would take text, and the real part of a complex number")
+    try:
+        return float("nan") if value is None else float(value)  # type: ignore[arg-type]
+    except OverflowError:  # an integer beyond the largest float
+        return float("inf")
 
 
 def _is_number(value: object) -> bool:
@@ -199,6 +220,11 @@ def _records(n: int) -> str:
     return "1 record" if n == 1 else f"{n} records"
 
 
+def _check_length(numbers: NDArray[np.float64], argument: str, n: int, what: str) -> None:
+    if numbers.size != n:
+        raise CostsError(f"{argument} has {_records(numbers.size)}, {what} has {n}: give one number, or one per record")
+
+
 def _same_length(given: dict[str, NDArray[np.float64]]) -> None:
     lengths = {name: value.size for name, value in given.items() if value.ndim == 1}
     if len(set(lengths.values())) > 1:
@@ -208,7 +234,8 @@ def _same_length(given: dict[str, NDArray[np.float64]]) -> None:
 
 def _reduced(given: dict[str, NDArray[np.float64]], wrong: str, right: str) -> Cost:
     """Subtract the cost of deciding right from that of deciding wrong (FRAMEWORK 1)."""
-    reduced = given[wrong] - given[right]
+    with np.errstate(over="ignore"):  # reported below
+        reduced = given[wrong] - given[right]
     bad = np.flatnonzero(np.atleast_1d(~(reduced >= 0) | ~np.isfinite(reduced)))
     if bad.size:
         value = np.atleast_1d(reduced)[bad[0]]

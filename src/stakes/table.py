@@ -9,7 +9,7 @@ import narwhals as nw
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_array, validate_data
 
 __all__ = ["Column", "Table", "read_table"]
 
@@ -52,29 +52,50 @@ def read_table(estimator: Any, X: Any, *, reset: bool) -> Table:
     frame = nw.from_native(X, eager_only=True, pass_through=True)
     if not isinstance(frame, nw.DataFrame):
         values = validate_data(estimator, X, reset=reset, dtype="numeric", ensure_all_finite="allow-nan")
+        if values.dtype.kind not in "biuf":  # numbers and None in a list, dates
+            values = check_array(_numbers(values), ensure_all_finite="allow-nan")
         return Table(values.astype(np.uint8) if values.dtype == bool else values)
     validate_data(estimator, X, reset=reset, skip_check_array=True)
     if not frame.columns or not len(frame):
         what = "0 feature(s)" if not frame.columns else "0 sample(s)"
         raise ValueError(f"Found array with {what} (shape={frame.shape}) while a minimum of 1 is required.")
-    return Table([_column(frame[name]) for name in frame.columns], [str(name) for name in frame.columns])
+    return Table([_column(column) for column in frame.iter_columns()], [str(name) for name in frame.columns])
 
 
 def _column(series: nw.Series[Any]) -> Column:
-    dtype = series.dtype
+    dtype, native = series.dtype, series.to_native()
     if dtype.is_temporal():
-        return _finite(series.cast(nw.Int64).cast(nw.Float64).to_numpy(), series.name)
+        return _finite(_microseconds(series).cast(nw.Float64).to_numpy(), series.name)
     if dtype.is_numeric():
-        return _finite(series.cast(nw.Float64).to_numpy() if series.null_count() else series.to_numpy(), series.name)
-    native = series.to_native()
-    if isinstance(native, pl.Series) and dtype != nw.Object:
+        # Missing values need floats; decimals and 128-bit integers have no arrays of their own.
+        as_it_is = not series.null_count() and dtype not in (nw.Decimal, nw.Int128, nw.UInt128)
+        return _finite(series.to_numpy() if as_it_is else series.cast(nw.Float64).to_numpy(), series.name)
+    if isinstance(native, pl.Series) and dtype not in (nw.Object, nw.Boolean):
         return native.cast(pl.String)
-    # Object columns may mix types; what is not missing is told apart by its text.
+    if dtype == nw.Unknown and (values := np.asarray(native)).dtype.kind in "iuf":  # sparse columns
+        return _finite(values, series.name)
+    # Object columns may mix types; what is not missing is told apart by its text, which Python writes the same for
+    # every kind of frame.
     return pl.Series([None if _is_missing(value) else str(value) for value in series.to_list()], dtype=pl.String)
 
 
+def _microseconds(series: nw.Series[Any]) -> nw.Series[Any]:
+    """Return times as numbers: in one unit, because frames with the same times may come in different ones."""
+    if series.dtype == nw.Time:
+        return series.cast(nw.Int64)
+    return series.dt.total_microseconds() if series.dtype == nw.Duration else series.dt.timestamp("us")
+
+
 def _is_missing(value: object) -> bool:
-    return value is None or value is getattr(value, "NaT", ...) or value != value or repr(value) in ("<NA>", "NaT")
+    # The missing value of pandas is known by its name: it does not compare.
+    return value is None or repr(value) == "<NA>" or bool(value != value)
+
+
+def _numbers(values: NDArray[Any]) -> NDArray[np.float64]:
+    """Return objects or times as floats, NaN for None and for no time."""
+    if values.dtype.kind in "mM":
+        return np.where(np.isnat(values), np.nan, values.astype(f"{values.dtype.kind}8[us]").astype(np.float64))
+    return values.astype(np.float64)
 
 
 def _finite(values: NDArray[Any], name: str) -> NDArray[Any]:

@@ -123,10 +123,12 @@ def _number_bins(
         last = np.arange(values.size - 1)
         middles = values
     else:
-        # About equal numbers of records; a value with more than its share has a bin to itself.
-        share = np.minimum(counts, counts.sum() / max_bins).cumsum()
-        numbers = np.minimum((share * (max_bins / share[-1]) - 1e-9).astype(int), max_bins - 1)
-        last = np.flatnonzero(np.diff(numbers))
+        # About equal numbers of records. A value with more than twice its share has a bin to itself: it may cut a bin
+        # of other values in two, and fewer than half of the bins are needed for such values, so there is room for both.
+        heavy = counts > 2 * counts.sum() / max_bins
+        share = np.where(heavy, 0, counts).cumsum()
+        numbers = (share * ((max_bins - 2 * heavy.sum()) / share[-1]) - 1e-9).astype(int)
+        last = np.flatnonzero((np.diff(numbers) > 0) | heavy[:-1] | heavy[1:])
         firsts, lasts = np.r_[0, last + 1], np.r_[last, values.size - 1]
         middles = values[firsts] / 2 + values[lasts] / 2
     # Halves first: the sum of two huge values is not finite. Never the value on the right: it belongs there.
@@ -142,11 +144,12 @@ def _distinct(values: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.int
 
 def _category_bins(column: pl.Series, max_bins: int) -> dict[str, int]:
     """Return the bin of each category: one each from 1 on, the rarest together in the last where there are too many."""
-    counted = column.drop_nulls().value_counts(sort=False).sort(["count", column.name], descending=[True, False])
-    names: list[str] = counted[column.name].to_list()
+    # A name of our own: polars calls the other column "count", and the user may, too.
+    counted = column.drop_nulls().alias("category").value_counts(sort=False)
+    names: list[str] = counted.sort(["count", "category"], descending=[True, False])["category"].to_list()
     kept = names if len(names) <= max_bins else names[: max_bins - 1]
     bins = {name: i for i, name in enumerate(sorted(kept), start=1)}
-    return bins | {name: max_bins for name in names[len(kept) :]}
+    return bins | dict.fromkeys(names[len(kept) :], max_bins)
 
 
 def _codes(column: Any, categories: dict[str, int]) -> Bytes:

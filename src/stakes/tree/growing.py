@@ -7,7 +7,7 @@ each array that crosses a call or is cut out of another costs two atomic operati
 from __future__ import annotations
 
 from math import frexp
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,8 +68,8 @@ class Nodes(NamedTuple):
     parent: NDArray[np.int32]
     category_set: NDArray[np.int32]  # -1: numeric; else the row of `categories_left`
     categories_left: NDArray[np.uint64]  # (n, 4): a bit for each bin that goes left
-    count: Ints  # (n_nodes, 2): negatives and positives, with multiplicity
-    weight: NDArray[np.float64]  # (n_nodes, 2)
+    counts: NDArray[Any]  # (n_nodes, 2): negatives and positives, with multiplicity; floats for sample weights
+    weights: NDArray[np.float64]  # (n_nodes, 2): the same, by weight
     gain: NDArray[np.float64]  # decrease in the criterion's loss
 
 
@@ -103,8 +103,9 @@ def _fixed_point(weight: NDArray[np.float64], multiplicity: NDArray[np.int32]) -
     count_bits = 1
     while n >> count_bits:
         count_bits += 1
-    # A power of two, so that whole weights stay exact; at most 2^52, so that sums are exact as floats too.
-    scale = 2.0 ** (min(52, 62 - count_bits) - frexp(total)[1]) if total > 0.0 else 1.0
+    # A power of two, so that whole weights stay exact; at most 2^52, so that sums are exact as floats too. Finite, even
+    # for weights that are nearly zero.
+    scale = 2.0 ** min(1023, min(52, 62 - count_bits) - frexp(total)[1]) if total > 0.0 else 1.0
     return scale, count_bits
 
 

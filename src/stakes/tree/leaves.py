@@ -57,7 +57,7 @@ LEAVES: dict[str, tuple[Callable[[Counted], Floats], bool]] = {
 def leaf_probabilities(trees: Trees, leaf: str) -> Floats:
     """Return P+ of every leaf by one of the ways in LEAVES."""
     smoothing, curtailed = LEAVES[leaf]
-    count = trees.nodes.count
+    count = trees.nodes.counts
     total = count.sum(axis=1)
     roots = trees.roots[trees.tree_of_leaf]
     base_rate = count[roots, 1] / np.maximum(total[roots], np.finfo(float).tiny)
@@ -71,7 +71,7 @@ def leaf_probabilities(trees: Trees, leaf: str) -> Floats:
 
 def _nearest_ancestor_with(trees: Trees, m: Floats) -> NDArray[np.intp]:
     """Return, for each leaf, itself or its closest ancestor with at least `m` records; the root if none has."""
-    total, parent = trees.nodes.count.sum(axis=1), trees.nodes.parent
+    total, parent = trees.nodes.counts.sum(axis=1), trees.nodes.parent
     node = trees.leaves.copy()
     while True:
         climbs = (total[node] < m) & (parent[node] >= 0)
@@ -82,7 +82,7 @@ def _nearest_ancestor_with(trees: Trees, m: Floats) -> NDArray[np.intp]:
 
 def weighted_probabilities(trees: Trees) -> Floats:
     """Return W+ / W of every leaf; the base rate of the tree where a leaf has no weight."""
-    weight = trees.nodes.weight
+    weight = trees.nodes.weights
     roots = trees.roots[trees.tree_of_leaf]
     of = np.where((weight[trees.leaves].sum(axis=1) > 0), trees.leaves, roots)
     total = weight[of].sum(axis=1)
@@ -91,10 +91,10 @@ def weighted_probabilities(trees: Trees) -> Floats:
 
 def leaf_labels(trees: Trees) -> NDArray[np.bool_]:
     """Return whether a leaf's label is positive: its positives weigh, or cost, more than its negatives."""
-    weight = trees.nodes.weight[trees.leaves]
+    weight = trees.nodes.weights[trees.leaves]
     return weight[:, 1] > weight[:, 0]
 
 
 def node_weights(trees: Trees) -> Floats:
     """Return the mean weight W / N of the records in every leaf (FRAMEWORK 6, weighted ensembles)."""
-    return trees.nodes.weight[trees.leaves].sum(axis=1) / trees.nodes.count[trees.leaves].sum(axis=1)
+    return trees.nodes.weights[trees.leaves].sum(axis=1) / trees.nodes.counts[trees.leaves].sum(axis=1)

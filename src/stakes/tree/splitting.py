@@ -12,13 +12,13 @@ from stakes.tree.histogram import BINS, LOW, Ints
 from stakes.tree.jit import inlined
 
 __all__ = [
+    "ENTRIES",
+    "FIRST",
     "LEFT",
     "MISSING",
     "NOT_SEEN",
     "NO_SPLIT",
     "RIGHT",
-    "ENTRIES",
-    "FIRST",
     "Split",
     "best_split",
     "read_all",

@@ -1,0 +1,497 @@
+"""What all classifiers of this package share: costs come in, two classes are told apart, a decision is made."""
+
+from __future__ import annotations
+
+import copy
+from abc import ABCMeta, abstractmethod
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from joblib import effective_n_jobs
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.model_selection import train_test_split
+from sklearn.utils import Tags, check_consistent_length
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import check_is_fitted, column_or_1d
+
+from stakes.costs import Costs
+from stakes.decision.decision import Decision
+from stakes.decision.rules import Evidence, Rules, Votes
+from stakes.decision.thresholds import record_weights
+from stakes.estimation import CostEstimators
+from stakes.exceptions import CostsNeededError, DecisionError
+from stakes.members import ModelMembers, TreeMembers
+from stakes.metrics import savings_score
+from stakes.sampling.base import generator
+from stakes.sampling.rows import take_rows
+
+__all__ = ["CostClassifier", "MemberClassifier", "Records", "ValidationRecords"]
+
+Bools = NDArray[np.bool_]
+Floats = NDArray[np.float64]
+
+COST_NAMES = ("fp_cost", "fn_cost", "tp_cost", "tn_cost")
+_COSTS_REQUESTED = dict.fromkeys(COST_NAMES, True)
+
+
+@dataclass(frozen=True)
+class Records:
+    """Records with their classes and costs.
+
+    Parameters
+    ----------
+    X : array or data frame
+        Features: binned where the members are trees, as they came otherwise.
+    positive : ndarray of shape (n_records,)
+    costs : Costs
+    weight : ndarray of shape (n_records,) or None
+        Sample weights.
+    """
+
+    X: Any
+    positive: Bools
+    costs: Costs
+    weight: Floats | None = None
+
+    def __len__(self) -> int:
+        return self.positive.size
+
+    def take(self, rows: NDArray[np.intp]) -> Records:
+        """Return some of the records."""
+        X = None if self.X is None else take_rows(self.X, rows)
+        weight = None if self.weight is None else self.weight[rows]
+        return Records(X, self.positive[rows], self.costs[rows], weight)
+
+
+class ValidationRecords:
+    """The records on which an ensemble's decisions are tuned, kept so that decisions can change after training.
+
+    Parameters
+    ----------
+    records : Records
+    seen : ndarray of shape (n_records, n_members) or None, default=None
+        Which members were trained on a record, so that only the others judge it; None if no member was, or all were.
+    """
+
+    def __init__(self, records: Records, seen: Bools | None = None) -> None:
+        self.records = records
+        # A bit per record and member: small enough to keep.
+        self._unseen = None if seen is None else np.packbits(~seen, axis=1)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_evidence"}
+
+    def evidence(self, members: TreeMembers | ModelMembers, n_threads: int) -> Evidence:
+        """Return the records with what the members say of them."""
+        if "_evidence" not in vars(self):
+            records = self.records
+            said = members.say(records.X, n_threads)
+            self._evidence = Evidence(said, records.positive, records.costs, self.counts(members), records.weight)
+        return self._evidence
+
+    def counts(self, members: TreeMembers | ModelMembers) -> Bools | None:
+        """Return whether each member counts for each record; None if all do."""
+        if self._unseen is None:
+            return None
+        return np.unpackbits(self._unseen, axis=1, count=len(members)).astype(np.bool_)
+
+
+class CostClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
+    """Base of all classifiers: labels and costs in, labels and money out.
+
+    A subclass has the parameters `fp_cost`, `fn_cost`, `pos_label` and `cost_estimator`.
+    """
+
+    # Costs passed through a pipeline or a search are meant for the classifier unless it is told otherwise.
+    __metadata_request__fit = _COSTS_REQUESTED
+    __metadata_request__predict = _COSTS_REQUESTED
+    __metadata_request__predict_proba = _COSTS_REQUESTED
+    __metadata_request__score = _COSTS_REQUESTED
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags
+
+    @property
+    def _positive(self) -> int:
+        """The position of the positive class in `classes_`."""
+        return 1 if self.pos_label is None else int(np.flatnonzero(self.classes_ == self.pos_label)[0])
+
+    def _encode(self, y: Any) -> Bools:
+        """Learn the two classes, and return which records are positive."""
+        labels = self._labels(y)
+        if not labels.size:
+            raise ValueError("Found array with 0 sample(s): y is empty, and records of both classes are needed")
+        kind = type_of_target(labels, input_name="y")
+        if kind not in ("binary", "multiclass"):
+            check_classification_targets(labels)
+        self.classes_ = np.unique(labels)
+        if self.classes_.size > 2:
+            raise ValueError(
+                f"Only binary classification is supported. The type of the target is {kind}: "
+                f"y has {self.classes_.size} classes; set one against the others first"
+            )
+        if self.classes_.size < 2:
+            raise ValueError(f"y has one class only, {self.classes_[0]!r}: records of both classes are needed")
+        if self.pos_label is not None and self.pos_label not in self.classes_:
+            raise ValueError(f"pos_label={self.pos_label!r} is not a class of y, which has {self.classes_.tolist()}")
+        return labels == self.classes_[self._positive]
+
+    def _labels(self, y: Any) -> NDArray[Any]:
+        if y is None:
+            raise ValueError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None")
+        return column_or_1d(y, warn=True)
+
+    def _is_positive(self, y: Any, what: str = "y") -> Bools:
+        """Return which records are positive, by the classes already learnt."""
+        labels = self._labels(y)
+        unknown = ~np.isin(labels, self.classes_)
+        if unknown.any():
+            row = int(unknown.argmax())
+            raise ValueError(
+                f"{what} has labels that were not in fit: the first is {labels[row]!r} in row {row}; "
+                f"the classes are {self.classes_.tolist()}"
+            )
+        return labels == self.classes_[self._positive]
+
+    def _decode(self, positive: Bools) -> NDArray[Any]:
+        return np.where(positive, self.classes_[self._positive], self.classes_[1 - self._positive])
+
+    def _learn_costs(self, X: Any, n: int, **given: Any) -> Costs:
+        """Return the costs to train by, and remember what can be remembered of them for `predict`."""
+        for name, default in (("fp_cost", self.fp_cost), ("fn_cost", self.fn_cost), ("tp_cost", 0.0), ("tn_cost", 0.0)):
+            if given[name] is None:
+                given[name] = default
+        self.cost_estimators_ = None
+        if self.cost_estimator is not None:
+            self.cost_estimators_ = CostEstimators(self.cost_estimator)
+            given = self.cost_estimators_.fit(X, given)
+        costs = _costs(given).for_records(n)
+        self.constant_costs_ = {name: float(value) for name, value in given.items() if np.ndim(value) == 0}
+        return costs
+
+    def _costs_of(self, X: Any, n: int, given: dict[str, Any], *, needed: bool) -> Costs | None:
+        """Return the costs of records to be predicted: as given, as remembered, or as estimated."""
+        found: dict[str, Any] = {}
+        for name in COST_NAMES:
+            if given[name] is not None:
+                found[name] = given[name]
+            elif name in self.constant_costs_:
+                found[name] = self.constant_costs_[name]
+            elif self.cost_estimators_ is not None and name in self.cost_estimators_.fitted:
+                if needed:
+                    found[name] = self.cost_estimators_.predict(name, X)
+            elif needed:
+                raise CostsNeededError(
+                    f"{type(self).__name__} decides by the costs of each record, and {name} was different for each "
+                    f"record in fit: pass {name}= along with X; or fit with a cost_estimator=, which predicts it; or "
+                    "give a constant; or choose a decision that needs no costs, such as Decision(threshold='tuned')"
+                )
+        if len(found) < len(COST_NAMES):
+            return None
+        return _costs(found).for_records(n)
+
+    def score(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: ArrayLike | None = None,
+        *,
+        fp_cost: ArrayLike | None = None,
+        fn_cost: ArrayLike | None = None,
+        tp_cost: ArrayLike | None = None,
+        tn_cost: ArrayLike | None = None,
+    ) -> float:
+        """Return the savings: 1 - cost / the cheaper of all-negative and all-positive decisions.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_records, n_features)
+            Features.
+        y : array-like of shape (n_records,)
+            True labels.
+        sample_weight : array-like of shape (n_records,), default=None
+            How often each record counts.
+        fp_cost, fn_cost, tp_cost, tn_cost : float or array-like of shape (n_records,), default=None
+            Costs of the records; what was constant in fit need not be given.
+
+        Returns
+        -------
+        savings : float
+            At most 1; 0 is no better than deciding all records alike.
+        """
+        check_is_fitted(self)
+        given = {"fp_cost": fp_cost, "fn_cost": fn_cost, "tp_cost": tp_cost, "tn_cost": tn_cost}
+        predicted = self.predict(X, **given)
+        costs = self._costs_of(X, len(predicted), given, needed=True)
+        assert costs is not None
+        return savings_score(
+            self._is_positive(y).astype(int),
+            (predicted == self.classes_[self._positive]).astype(int),
+            fp_cost=costs.fp,
+            fn_cost=costs.fn,
+            sample_weight=sample_weight,
+        )
+
+
+def _costs(given: dict[str, Any]) -> Costs:
+    return Costs(**{name.removesuffix("_cost"): value for name, value in given.items()})
+
+
+class MemberClassifier(CostClassifier):
+    """Base of trees and ensembles: members, made once in `fit`, and a decision, which may change.
+
+    A subclass says how members are made (`_train`), how they vote where the decision does not say (`_votes`), and
+    which decision goes with them by default (`_default_decision`). It has the parameters `decision`, `validation`,
+    `n_jobs` and `random_state`.
+    """
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+    @abstractmethod
+    def _read(self, X: Any, *, reset: bool) -> Any:
+        """Return the features in the form that the members take."""
+
+    @abstractmethod
+    def _train(self, records: Records, X: Any, rng: np.random.Generator) -> ValidationRecords | None:
+        """Make `members_`; return validation records of its own making (out-of-bag), if there are any.
+
+        `X` has the features of the records as they came.
+        """
+
+    @abstractmethod
+    def _votes(self) -> Votes:
+        """Return how the members vote where the decision does not say."""
+
+    @abstractmethod
+    def _default_decision(self) -> Decision:
+        """Return the decision that `decision=None` stands for."""
+
+    @property
+    def _n_threads(self) -> int:
+        return int(effective_n_jobs(self.n_jobs))
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        fp_cost: ArrayLike | None = None,
+        fn_cost: ArrayLike | None = None,
+        tp_cost: ArrayLike | None = None,
+        tn_cost: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        X_val: Any = None,
+        y_val: Any = None,
+        fp_cost_val: ArrayLike | None = None,
+        fn_cost_val: ArrayLike | None = None,
+    ) -> Self:
+        """Train the members, and make the decision ready.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_records, n_features)
+            Features.
+        y : array-like of shape (n_records,)
+            Labels, of two classes.
+        fp_cost, fn_cost : float or array-like of shape (n_records,), default=None
+            Cost of a false positive and of a false negative; those of the constructor by default.
+        tp_cost, tn_cost : float or array-like of shape (n_records,), default=None
+            Cost of a true positive and of a true negative; 0 by default.
+        sample_weight : array-like of shape (n_records,), default=None
+            How often each record counts.
+        X_val, y_val : default=None
+            Validation records to prune, calibrate and tune on, instead of those that `validation` says.
+        fp_cost_val, fn_cost_val : float or array-like, default=None
+            Their costs; what is constant in training need not be given.
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        positive = self._encode(y)
+        check_consistent_length(X, positive)
+        n = positive.size
+        given = {"fp_cost": fp_cost, "fn_cost": fn_cost, "tp_cost": tp_cost, "tn_cost": tn_cost}
+        weight = None if sample_weight is None else self._weights(sample_weight, positive)
+        rng = generator(self.random_state)
+        rows, held_out = self._hold_out(positive, explicit=X_val is not None, rng=rng)
+        X_train = take_rows(X, rows) if held_out.size else X
+        data = self._read(X_train, reset=True)
+        costs = self._learn_costs(X, n, **given)
+        everything = Records(None, positive, costs, weight)
+        train = _with_features(everything.take(rows) if held_out.size else everything, data)
+        validation = None
+        if X_val is not None:
+            validation = self._explicit_validation(X_val, y_val, fp_cost_val, fn_cost_val)
+        elif held_out.size:
+            features = self._read(take_rows(X, held_out), reset=False)
+            validation = ValidationRecords(_with_features(everything.take(held_out), features))
+        self.validation_ = validation
+        made = self._train(train, X_train, rng)
+        if self.validation_ is None:
+            self.validation_ = ValidationRecords(train) if self.validation is None else made
+        self._decide_by(self.decision)
+        return self
+
+    def _check_parameters(self) -> None:
+        if self.decision is not None and not isinstance(self.decision, Decision):
+            raise DecisionError(f"decision={self.decision!r} is not a Decision: write Decision(...), or None")
+        allowed = self._validations()
+        is_fraction = isinstance(self.validation, float | np.floating) and 0 < self.validation < 1
+        if not is_fraction and self.validation not in allowed:
+            raise ValueError(
+                f"validation={self.validation!r} is not known: choose a fraction between 0 and 1, or one of {allowed}"
+            )
+
+    def _validations(self) -> tuple[str | None, ...]:
+        return ("auto", None)
+
+    def _weights(self, sample_weight: ArrayLike, positive: Bools) -> Floats:
+        weight = record_weights(sample_weight, positive.size, "X")
+        for of_class, name in ((positive, "positive"), (~positive, "negative")):
+            if not weight[of_class].sum() > 0:
+                raise ValueError(f"sample_weight is zero for all records of the {name} class: both are needed")
+        return weight
+
+    def _needs_validation(self) -> bool:
+        """Whether records must be held out when it is left to the classifier."""
+        return self.decision is not None and self.decision.needs_validation
+
+    def _hold_out(
+        self, positive: Bools, *, explicit: bool, rng: np.random.Generator
+    ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Return the rows to train on and the rows to hold out."""
+        everyone, none = np.arange(positive.size), np.empty(0, np.intp)
+        share = self.validation
+        if share == "auto":
+            share = 0.2 if self._needs_validation() else None
+        if explicit or not isinstance(share, float | np.floating):
+            return everyone, none
+        smaller = min(positive.sum(), (~positive).sum())
+        if smaller < 2:
+            raise ValueError(
+                f"the smaller class has {smaller} record(s), too few to hold out a validation set: pass X_val, or "
+                "validation=None to use the training records"
+            )
+        train, held_out = train_test_split(
+            everyone, test_size=share, stratify=positive, random_state=int(rng.integers(2**31 - 1))
+        )
+        return np.sort(train), np.sort(held_out)
+
+    def _explicit_validation(self, X_val: Any, y_val: Any, fp_cost: Any, fn_cost: Any) -> ValidationRecords:
+        if y_val is None:
+            raise ValueError("X_val was given without y_val")
+        features = self._read(X_val, reset=False)
+        positive = self._is_positive(y_val, "y_val")
+        check_consistent_length(X_val, positive)
+        given = {"fp_cost": fp_cost, "fn_cost": fn_cost, "tp_cost": None, "tn_cost": None}
+        try:
+            costs = self._costs_of(X_val, positive.size, given, needed=True)
+        except CostsNeededError:
+            raise CostsNeededError(
+                "costs differ from record to record in training: pass fp_cost_val= and fn_cost_val= with X_val"
+            ) from None
+        assert costs is not None
+        return ValidationRecords(Records(features, positive, costs))
+
+    def _decide_by(self, decision: Decision | None) -> None:
+        self.decision_ = self._default_decision() if decision is None else decision
+        rules = Rules([self.decision_], self._votes())
+        evidence = None
+        if rules.needs_evidence and self.validation_ is not None:
+            evidence = self.validation_.evidence(self.members_, self._n_threads)
+        self.rules_ = rules.fit(evidence)
+
+    def with_decision(self, decision: Decision | None) -> Self:
+        """Return the same trained members with another decision: nothing is trained again.
+
+        Parameters
+        ----------
+        decision : Decision or None
+            None is the default decision of the ensemble.
+
+        Returns
+        -------
+        classifier
+            A fitted classifier that shares its members with this one.
+        """
+        check_is_fitted(self)
+        other = copy.copy(self)
+        other.decision = decision
+        other._check_parameters()
+        other._decide_by(decision)
+        return other
+
+    def _score(self, X: Any, given: dict[str, Any]) -> tuple[Floats, Costs | None]:
+        check_is_fitted(self)
+        data = self._read(X, reset=False)
+        said = self.members_.say(data, self._n_threads)
+        costs = self._costs_of(X, said.ids.shape[0], given, needed=self.rules_.needs_costs)
+        return self.rules_.scores(said, costs, n_threads=self._n_threads)[0], costs
+
+    def predict(
+        self,
+        X: Any,
+        *,
+        fp_cost: ArrayLike | None = None,
+        fn_cost: ArrayLike | None = None,
+        tp_cost: ArrayLike | None = None,
+        tn_cost: ArrayLike | None = None,
+    ) -> NDArray[Any]:
+        """Decide on records.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_records, n_features)
+            Features.
+        fp_cost, fn_cost, tp_cost, tn_cost : float or array-like of shape (n_records,), default=None
+            The costs of these records. What was constant in fit is remembered, and can be overruled: members are
+            not trained again. What differs from record to record must be given where the decision needs it.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_records,)
+        """
+        given = {"fp_cost": fp_cost, "fn_cost": fn_cost, "tp_cost": tp_cost, "tn_cost": tn_cost}
+        score, costs = self._score(X, given)
+        return self._decode(self.rules_.outcomes([score], costs)[0])
+
+    def predict_proba(
+        self,
+        X: Any,
+        *,
+        fp_cost: ArrayLike | None = None,
+        fn_cost: ArrayLike | None = None,
+        tp_cost: ArrayLike | None = None,
+        tn_cost: ArrayLike | None = None,
+    ) -> Floats:
+        """Return the score that decides, as the share of each class: a probability, or a share of votes.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_records, n_features)
+            Features.
+        fp_cost, fn_cost, tp_cost, tn_cost : float or array-like of shape (n_records,), default=None
+            The costs of these records, needed only where members vote by them.
+
+        Returns
+        -------
+        shares : ndarray of shape (n_records, 2)
+            In the order of `classes_`.
+        """
+        given = {"fp_cost": fp_cost, "fn_cost": fn_cost, "tp_cost": tp_cost, "tn_cost": tn_cost}
+        score, _ = self._score(X, given)
+        columns = (1.0 - score, score) if self._positive == 1 else (score, 1.0 - score)
+        return np.column_stack(columns)
+
+
+def _with_features(records: Records, features: Any) -> Records:
+    return Records(features, records.positive, records.costs, records.weight)

@@ -1,0 +1,224 @@
+"""One tree, grown, pruned and read with costs (FRAMEWORK 5)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from stakes.base import MemberClassifier, Records, ValidationRecords
+from stakes.decision.decision import Decision
+from stakes.decision.rules import Votes
+from stakes.members import TreeMembers
+from stakes.table import read_table
+from stakes.tree.binning import MAX_BINS, Binning
+from stakes.tree.export import export_graphviz, export_text
+from stakes.tree.growing import Nodes
+from stakes.tree.histogram import Bytes
+from stakes.tree.leaves import LEAVES
+from stakes.tree.recipe import Plot, TreeRecipe
+from stakes.tree.trees import Trees
+
+__all__ = ["CostTreeClassifier", "plot_of"]
+
+
+class CostTreeClassifier(MemberClassifier):
+    """A decision tree that can grow, be pruned, and decide by costs.
+
+    Parameters
+    ----------
+    criterion : {"gini", "entropy", "gain_ratio", "cost"}, default="gini"
+        What a split is judged by. "cost" is the money that it saves when each side takes its cheaper label.
+    max_depth : int, default=None
+        The largest depth; a stump has depth 1.
+    min_samples_split, min_samples_leaf : int, default=2 and 1
+        The least number of records in a node that is split, and in a leaf.
+    max_features : int, float, "sqrt", "log2" or None, default=None
+        How many features, drawn anew for each split, are looked at; None for all.
+    pruning : {"cost_complexity", "reduced_error"}, default=None
+        How the tree is cut back on validation records.
+    pruning_measure : {"error", "cost"}, default="error"
+        What pruning counts.
+    leaf : str, default="frequency"
+        The probability of a leaf; see `Decision`.
+    break_ties : bool, default=True
+        Where no split saves money, the cost criterion goes on by the cost-weighted Gini gain; False stops there.
+    max_bins : int, default=255
+        The largest number of bins of a feature.
+    decision : Decision, default=None
+        None takes the label of the leaf where costs acted in growing or pruning, and otherwise the leaf's
+        probability against the record's T_cs.
+    validation : float, "auto" or None, default="auto"
+        Where pruning and tuning get their records if fit is given none: a share of the training records, held out; or
+        the training records themselves (None). "auto" holds out a fifth where something needs it.
+    fp_cost, fn_cost : float, default=1
+        Constant costs, for where fit is given none.
+    cost_estimator : regressor or dict, default=None
+        Estimates costs that are not known when predicting: see the user guide.
+    pos_label : label, default=None
+        The positive class; the larger of the two labels by default.
+    n_jobs : int, default=None
+        How many threads to use.
+    random_state : int, Generator, RandomState or None, default=None
+        Seed of the features drawn and of the records held out.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (2,)
+    feature_importances_ : ndarray of shape (n_features,)
+        The gain of all splits on a feature: as shares of the whole, or, for the cost criterion, in units of money.
+    decision_ : Decision
+        The decision in force.
+    members_ : TreeMembers
+        The tree.
+
+    Examples
+    --------
+    >>> from stakes import CostTreeClassifier
+    >>> from stakes.datasets import make_transactions
+    >>> data = make_transactions(2000, random_state=0)
+    >>> tree = CostTreeClassifier(criterion="cost", max_depth=3)
+    >>> tree.fit(data.frame, data.target, fp_cost=data.costs.fp, fn_cost=data.costs.fn)
+    CostTreeClassifier(criterion='cost', max_depth=3)
+    >>> tree.get_n_leaves() <= 8
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        criterion: str = "gini",
+        max_depth: int | None = None,
+        min_samples_split: int = 2,
+        min_samples_leaf: int = 1,
+        max_features: int | float | str | None = None,
+        pruning: str | None = None,
+        pruning_measure: str = "error",
+        leaf: str = "frequency",
+        break_ties: bool = True,
+        max_bins: int = MAX_BINS,
+        decision: Decision | None = None,
+        validation: float | str | None = "auto",
+        fp_cost: float = 1.0,
+        fn_cost: float = 1.0,
+        cost_estimator: Any = None,
+        pos_label: Any = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.criterion = criterion
+        self.max_depth = max_depth
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.max_features = max_features
+        self.pruning = pruning
+        self.pruning_measure = pruning_measure
+        self.leaf = leaf
+        self.break_ties = break_ties
+        self.max_bins = max_bins
+        self.decision = decision
+        self.validation = validation
+        self.fp_cost = fp_cost
+        self.fn_cost = fn_cost
+        self.cost_estimator = cost_estimator
+        self.pos_label = pos_label
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def recipe(self) -> TreeRecipe:
+        """Return the parameters that make the tree, checked."""
+        return TreeRecipe(
+            self.criterion,
+            self.max_depth,
+            self.min_samples_split,
+            self.min_samples_leaf,
+            self.max_features,
+            self.pruning,
+            self.pruning_measure,
+            self.break_ties,
+        )
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        self.recipe()
+        if self.leaf not in LEAVES:
+            raise ValueError(f"leaf={self.leaf!r} is not known: choose from {', '.join(map(repr, LEAVES))}")
+
+    def _needs_validation(self) -> bool:
+        return self.pruning is not None or super()._needs_validation()
+
+    def _read(self, X: Any, *, reset: bool) -> Bytes:
+        table = read_table(self, X, reset=reset)
+        if reset:
+            self.binning_ = Binning(self.max_bins, self._n_threads).fit(table)
+        return self.binning_.transform(table)
+
+    def _train(self, records: Records, X: Any, rng: np.random.Generator) -> ValidationRecords | None:
+        plot = plot_of(records)
+        validation = plot if self.validation_ is None else plot_of(self.validation_.records)
+        nodes = self.recipe().grow(
+            plot,
+            self.binning_.space_,
+            features=np.arange(self.n_features_in_, dtype=np.int32),
+            seed=int(rng.integers(2**31)),
+            validation=validation,
+        )
+        self.members_ = TreeMembers(Trees.join([nodes]))
+        return None
+
+    def _votes(self) -> Votes:
+        return Votes(output="average")
+
+    def _default_decision(self) -> Decision:
+        if self.recipe().uses_costs:
+            return Decision(leaf=self.leaf, output="vote")
+        return Decision(leaf=self.leaf, threshold="cost")
+
+    def apply(self, X: Any) -> NDArray[np.int32]:
+        """Return the number of the leaf that each record reaches."""
+        check_is_fitted(self)
+        return self.members_.trees.apply(self._read(X, reset=False), self._n_threads)[:, 0]
+
+    def get_depth(self) -> int:
+        """Return the depth of the tree: 0 for a single leaf."""
+        check_is_fitted(self)
+        return int(self.members_.trees.depth.max())
+
+    def get_n_leaves(self) -> int:
+        """Return the number of leaves."""
+        check_is_fitted(self)
+        return int(self.members_.trees.leaves.size)
+
+    @property
+    def feature_importances_(self) -> NDArray[np.float64]:
+        """The gain of all splits on each feature: shares of the whole or, for the cost criterion, money saved."""
+        check_is_fitted(self)
+        gains = self.members_.trees.feature_importances(self.n_features_in_)
+        if self.criterion == "cost":
+            return gains
+        return gains / (gains.sum() or 1.0)
+
+    def export_text(self, **options: Any) -> str:
+        """Return the tree as text, with costs in its nodes; options as in `stakes.tree.export.export_text`."""
+        return export_text(*self._drawn(), **self._named(options))
+
+    def export_graphviz(self, **options: Any) -> str:
+        """Return the tree in graphviz's DOT language; options as in `stakes.tree.export.export_graphviz`."""
+        return export_graphviz(*self._drawn(), **self._named(options))
+
+    def _drawn(self) -> tuple[Nodes, Binning]:
+        check_is_fitted(self)
+        return self.members_.trees.nodes, self.binning_
+
+    def _named(self, options: dict[str, Any]) -> dict[str, Any]:
+        negative, positive = self.classes_[1 - self._positive], self.classes_[self._positive]
+        named = {"class_names": (negative, positive), "weights": "cost" if self.recipe().uses_costs else "count"}
+        return named | options
+
+
+def plot_of(records: Records) -> Plot:
+    """Return binned records in the form that trees are grown on."""
+    positive = records.positive.astype(np.uint8)
+    return Plot(records.X, positive, records.costs.of(positive), records.weight)

@@ -1,0 +1,194 @@
+"""From a score to a probability (FRAMEWORK 7.5)."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import expit
+from sklearn.isotonic import IsotonicRegression
+
+from stakes.costs import per_record
+from stakes.decision.thresholds import record_weights
+from stakes.exceptions import DecisionError
+
+__all__ = ["CALIBRATIONS", "Calibration", "Isotonic", "Logistic", "LogisticUnscaled", "Platt", "fit_calibration"]
+
+Floats = NDArray[np.float64]
+
+
+class Calibration(ABC):
+    """A fitted way from scores S to probabilities: a small immutable value of plain numbers.
+
+    A new one is a subclass and a line in `CALIBRATIONS`.
+    """
+
+    needs_data: ClassVar[bool] = True
+    """Whether it is fitted to scores and classes, and not a closed form."""
+    needs_total_weight: ClassVar[bool] = False
+    """Whether it must be told the sum of the weights of the votes that S is a share of."""
+
+    @classmethod
+    @abstractmethod
+    def fit(cls, scores: Floats, positive: NDArray[np.bool_], weight: Floats) -> Calibration:
+        """Fit it to checked data in which both classes occur, and all weights are positive."""
+
+    @abstractmethod
+    def __call__(self, scores: ArrayLike, total_weight: ArrayLike | None = None) -> Floats:
+        """Return the probability of the positive class for each score."""
+
+
+class _ClosedForm(Calibration):
+    needs_data = False
+
+    @classmethod
+    def fit(cls, scores: Floats, positive: NDArray[np.bool_], weight: Floats) -> Calibration:
+        """Return it: there is nothing to fit."""
+        return cls()
+
+
+@dataclass(frozen=True)
+class Logistic(_ClosedForm):
+    """The logistic correction as printed: 1 / (1 + exp(-2 (2S - 1))), between 0.12 and 0.88."""
+
+    def __call__(self, scores: ArrayLike, total_weight: ArrayLike | None = None) -> Floats:
+        """Return the probability of the positive class for each score."""
+        return expit(2 * (2 * np.asarray(scores, dtype=np.float64) - 1))
+
+
+@dataclass(frozen=True)
+class LogisticUnscaled(_ClosedForm):
+    """The original logistic correction, 1 / (1 + exp(-2F)), F = sum alpha h* = (2S - 1) times the total vote weight."""
+
+    needs_total_weight = True
+
+    def __call__(self, scores: ArrayLike, total_weight: ArrayLike | None = None) -> Floats:
+        """Return the probability of the positive class for each score and total vote weight (one, or one per score)."""
+        if total_weight is None:
+            raise DecisionError(
+                "calibration 'logistic_unscaled' needs the total weight of the votes behind each score: "
+                "pass total_weight=, or use 'logistic'"
+            )
+        return expit(2 * (2 * np.asarray(scores, dtype=np.float64) - 1) * np.asarray(total_weight, dtype=np.float64))
+
+
+@dataclass(frozen=True)
+class Platt(Calibration):
+    """Platt scaling: 1 / (1 + exp(slope S + intercept)), by maximum likelihood with smoothed targets."""
+
+    slope: float
+    intercept: float
+
+    @classmethod
+    def fit(cls, scores: Floats, positive: NDArray[np.bool_], weight: Floats) -> Platt:
+        """Fit both parameters by Newton's method; `weight` counts records."""
+        n_positive, n_negative = weight[positive].sum(), weight[~positive].sum()
+        target = np.where(positive, (n_positive + 1) / (n_positive + 2), 1 / (n_negative + 2))
+        # Scores scaled to [0, 1], and to exactly 0 where there is only one, whatever their size.
+        lowest, reach = scores.min(), np.ptp(scores) or 1.0
+        design = np.column_stack([np.ones_like(scores), (scores - lowest) / reach])
+        start = np.array([np.log((n_positive + 1) / (n_negative + 1)), 0.0])
+        level, tilt = _logistic_fit(design, target, weight, start)
+        return cls(slope=float(-tilt / reach), intercept=float(tilt * lowest / reach - level))
+
+    def __call__(self, scores: ArrayLike, total_weight: ArrayLike | None = None) -> Floats:
+        """Return the probability of the positive class for each score."""
+        return expit(-(self.slope * np.asarray(scores, dtype=np.float64) + self.intercept))
+
+
+def _logistic_fit(design: Floats, target: Floats, weight: Floats, start: Floats) -> Floats:
+    """Return the coefficients of a logistic regression on targets strictly between 0 and 1.
+
+    The likelihood is concave and has a finite maximum. A full Newton step can throw a rare score so far that the
+    curvature vanishes; steps that move no logit by more than log(1 + d), where the full one would move it by d, always
+    gain and become full ones near the maximum (Sun and Tran-Dinh 2019, generalized self-concordant functions).
+    """
+    coefficients = start
+    for _ in range(100):
+        probability = expit(design @ coefficients)
+        gradient = design.T @ (weight * (probability - target))
+        curvature = (design * (weight * probability * (1 - probability))[:, None]).T @ design
+        # Least squares: with a single distinct score the slope is undetermined, and stays 0.
+        step = np.linalg.lstsq(curvature, -gradient, rcond=None)[0]
+        reach = np.abs(design @ step).max()
+        if reach < 1e-8:  # convergence is quadratic: what is left after this step is rounding
+            return coefficients + step
+        coefficients = coefficients + np.log1p(reach) / reach * step
+    return coefficients
+
+
+@dataclass(frozen=True, eq=False)
+class Isotonic(Calibration):
+    """Isotonic regression: linear between its knots, constant beyond them."""
+
+    score_knots: Floats
+    probability_knots: Floats
+
+    @classmethod
+    def fit(cls, scores: Floats, positive: NDArray[np.bool_], weight: Floats) -> Isotonic:
+        """Pool adjacent violators."""
+        fitted = IsotonicRegression(y_min=0.0, y_max=1.0, out_of_bounds="clip").fit(scores, positive, weight)
+        return cls(np.asarray(fitted.X_thresholds_, np.float64), np.asarray(fitted.y_thresholds_, np.float64))
+
+    def __call__(self, scores: ArrayLike, total_weight: ArrayLike | None = None) -> Floats:
+        """Return the probability of the positive class for each score."""
+        return np.interp(np.asarray(scores, dtype=np.float64), self.score_knots, self.probability_knots)
+
+
+CALIBRATIONS: dict[str, type[Calibration]] = {
+    "logistic": Logistic,
+    "logistic_unscaled": LogisticUnscaled,
+    "platt": Platt,
+    "isotonic": Isotonic,
+}
+
+
+def fit_calibration(
+    name: str, scores: ArrayLike = (), y: ArrayLike = (), *, sample_weight: ArrayLike | None = None
+) -> Calibration:
+    """Return the calibration `name`, fitted where it needs to be.
+
+    Parameters
+    ----------
+    name : {"logistic", "logistic_unscaled", "platt", "isotonic"}
+        The two logistic corrections are closed forms: they need no data.
+    scores : array-like of shape (n_records,)
+        Scores of records that the members were not trained on.
+    y : array-like of shape (n_records,)
+        Their classes, 0 or 1.
+    sample_weight : array-like of shape (n_records,), default=None
+        How often each record counts.
+
+    Returns
+    -------
+    calibration : Calibration
+        Called with scores (and, for "logistic_unscaled", the total vote weight) it returns probabilities.
+
+    Examples
+    --------
+    >>> from stakes.decision.calibration import fit_calibration
+    >>> fit_calibration("logistic")([0.0, 0.5, 1.0]).round(2)
+    array([0.12, 0.5 , 0.88])
+    >>> fit_calibration("isotonic", [0.1, 0.4, 0.6, 0.9], [0, 1, 0, 1])([0.0, 0.5, 0.75])
+    array([0.  , 0.5 , 0.75])
+    """
+    try:
+        kind = CALIBRATIONS[name]
+    except (KeyError, TypeError):
+        raise DecisionError(f"unknown calibration {name!r}: choose from {', '.join(CALIBRATIONS)}") from None
+    if not kind.needs_data:
+        return kind.fit(np.empty(0), np.empty(0, dtype=bool), np.empty(0))
+    positive = np.asarray(y) == 1
+    n = positive.size
+    weight = record_weights(sample_weight, n, "y")
+    for of_class, label in ((positive, "positive"), (~positive, "negative")):
+        if not weight[of_class].sum() > 0:
+            raise DecisionError(
+                f"calibration {name!r} needs records of both classes, and none of the {n} given is {label}: "
+                "use a larger validation set, or a calibration without fitting ('logistic')"
+            )
+    counted = weight > 0
+    return kind.fit(per_record(scores, "scores", n, "y")[counted], positive[counted], weight[counted])

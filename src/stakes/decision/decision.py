@@ -1,0 +1,109 @@
+"""The decision: everything that happens after training, as one small immutable value (FRAMEWORK 8)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+from stakes.decision.calibration import CALIBRATIONS
+from stakes.decision.weights import VOTE_WEIGHTS
+from stakes.exceptions import DecisionError
+from stakes.tree.leaves import LEAVES
+
+__all__ = ["Decision"]
+
+CHOICES: dict[str, tuple[str | None, ...]] = {
+    "leaf": tuple(LEAVES),
+    "member": ("label", "cost", "tuned"),
+    "output": (None, "average", "vote"),
+    "vote_weight": (None, *VOTE_WEIGHTS, "node"),
+    "calibration": (None, *CALIBRATIONS),
+    "threshold": ("half", "cost", "tuned", "mec_vote"),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Decision:
+    """How a trained ensemble decides: from leaves to members, to one score, to an outcome.
+
+    Parameters
+    ----------
+    leaf : str, default="frequency"
+        The probability of a leaf: "frequency", "laplace", "m_estimate", "curtailment", "curtailment_laplace" or
+        "curtailment_m_estimate" (FRAMEWORK 5.3).
+    member : {"label", "cost", "tuned"}, default="label"
+        How each member comes to its vote: by the label of the leaf; by its probability and the record's costs,
+        P+ > T_cs; or by its probability and the threshold that is cheapest on validation records, P+ > T_thr. The
+        last two make a DMECC ensemble (FRAMEWORK 8.2).
+    output : {"average", "vote"}, default=None
+        The score of the ensemble: the mean of its members' probabilities, or the weighted share of positive votes
+        (FRAMEWORK 8.1). None takes votes where another parameter is about them, and otherwise what is natural: the
+        mean probability for bagging, votes for boosting.
+    vote_weight : str, default=None
+        The weight of a member's vote: "equal"; by its error on validation records "log_odds", "accuracy", "exp_odds"
+        or "squared_odds"; or "node", the mean weight of the records in the leaf, for weighted ensembles. None is what
+        is natural: equal for bagging, node for weighted ensembles, the rule's own alpha for boosting.
+    calibration : {"logistic", "logistic_unscaled", "platt", "isotonic"}, default=None
+        What makes a probability of the score (FRAMEWORK 7.5).
+    threshold : {"half", "cost", "tuned", "mec_vote"}, default="half"
+        Positive iff the score is above 0.5; above the record's T_cs; or above the threshold that is cheapest on
+        validation records. On uncalibrated votes the last two are majority threshold adjustment. "mec_vote" multiplies
+        each vote by the cost of its being wrong, which gives the same outcomes as "cost" (FRAMEWORK 8.3).
+
+    Examples
+    --------
+    >>> from stakes import Decision
+    >>> Decision(member="cost", vote_weight="squared_odds")
+    Decision(member='cost', output='vote', vote_weight='squared_odds')
+    >>> Decision(output="average", vote_weight="log_odds")
+    Traceback (most recent call last):
+        ...
+    stakes.exceptions.DecisionError: output='average' has no votes: leave out vote_weight, or choose output='vote'
+    """
+
+    leaf: str = "frequency"
+    member: str = "label"
+    output: str | None = None
+    vote_weight: str | None = None
+    calibration: str | None = None
+    threshold: str = "half"
+
+    def __post_init__(self) -> None:
+        for name, choices in CHOICES.items():
+            value = getattr(self, name)
+            if value not in choices:
+                raise DecisionError(f"{name}={value!r} is not known: choose from {', '.join(map(repr, choices))}")
+        about_votes = {
+            "member": self.member != "label",
+            "vote_weight": self.vote_weight is not None,
+            "threshold": self.threshold == "mec_vote",
+        }
+        named = [name for name, is_so in about_votes.items() if is_so]
+        if named and self.output == "average":
+            raise DecisionError(
+                f"output='average' has no votes: leave out {' and '.join(named)}, or choose output='vote'"
+            )
+        if named and self.output is None:
+            object.__setattr__(self, "output", "vote")
+        if self.threshold == "mec_vote" and self.calibration is not None:
+            raise DecisionError(
+                "threshold='mec_vote' counts votes, and calibration makes a probability of them: choose one of the two"
+            )
+
+    def __repr__(self) -> str:
+        changed = [f"{f.name}={getattr(self, f.name)!r}" for f in fields(self) if getattr(self, f.name) != f.default]
+        return f"Decision({', '.join(changed)})"
+
+    @property
+    def needs_costs(self) -> bool:
+        """Whether the costs of the records to be decided on are needed (FRAMEWORK 8.5)."""
+        return self.member == "cost" or self.threshold in ("cost", "mec_vote")
+
+    @property
+    def needs_validation(self) -> bool:
+        """Whether something is chosen on validation records."""
+        return (
+            self.member == "tuned"
+            or self.threshold == "tuned"
+            or (self.vote_weight in VOTE_WEIGHTS and self.vote_weight != "equal")
+            or (self.calibration is not None and CALIBRATIONS[self.calibration].needs_data)
+        )

@@ -1,0 +1,261 @@
+"""Where to cut a score: the threshold with the least total cost (FRAMEWORK 2)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import assert_all_finite, column_or_1d
+
+from stakes.costs import Costs, per_record
+from stakes.exceptions import CostsError
+
+__all__ = ["Cut", "best_cut", "positives", "record_weights", "tuned_threshold"]
+
+# Total costs that agree to this relative precision are equal: sums of 0.1 and of 0.3 must be able to tie.
+EQUAL = 1e-12
+
+
+def tuned_threshold(
+    y_true: ArrayLike,
+    y_score: ArrayLike,
+    *,
+    fp_cost: ArrayLike,
+    fn_cost: ArrayLike,
+    tp_cost: ArrayLike = 0.0,
+    tn_cost: ArrayLike = 0.0,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Any = 1,
+    max_fpr: float | None = None,
+    max_share: float | None = None,
+) -> float:
+    """Return the threshold with the least total cost; a record is positive iff its score is above it.
+
+    All cuts between distinct scores are compared, and the two that make every record positive or negative.
+    Among equally cheap ones the result is the middle of the widest interval of optimal thresholds, so that
+    the choice is stable (FRAMEWORK 2). Where an optimal interval has no end, because the cheapest is to make all
+    records positive (or negative), it is taken to end at 0 (or 1) when all scores lie in [0, 1], and otherwise at the
+    mean distance between distinct scores beyond the smallest (or largest). The threshold is below 0
+    only if the cheapest is to make all records positive and one of them has the score 0.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_records,)
+        True classes, with any two labels.
+    y_score : array-like of shape (n_records,)
+        Probabilities or any other scores of the positive class, the higher the more positive.
+    fp_cost, fn_cost : float or array-like of shape (n_records,)
+        Cost of a false positive and of a false negative.
+    tp_cost, tn_cost : float or array-like of shape (n_records,), default=0
+        Cost of a true positive and of a true negative.
+    sample_weight : array-like of shape (n_records,), default=None
+        How often each record counts.
+    pos_label : label, default=1
+        The label of the positive class.
+    max_fpr : float in [0, 1], default=None
+        Only cuts whose false positive rate is at most this.
+    max_share : float in [0, 1], default=None
+        Only cuts that make at most this share of the records positive.
+
+    Returns
+    -------
+    threshold : float
+        Always finite. For float32 scores it is a float32 number, so that comparing in either precision is the same.
+
+    Examples
+    --------
+    >>> from stakes.metrics import tuned_threshold
+    >>> y, score = [0, 0, 1, 0, 1], [0.1, 0.2, 0.4, 0.7, 0.9]
+    >>> round(tuned_threshold(y, score, fp_cost=1, fn_cost=[5, 5, 20, 5, 80]), 6)
+    0.3
+    >>> round(tuned_threshold(y, score, fp_cost=1, fn_cost=[5, 5, 20, 5, 80], max_fpr=0), 6)
+    0.8
+    """
+    (positive,) = positives(pos_label, y_true=y_true)
+    n = positive.size
+    scores = _scores(y_score, n)
+    fp, fn = Costs(fp=fp_cost, fn=fn_cost, tp=tp_cost, tn=tn_cost).for_records(n, "y_true").arrays(n)
+    weight = record_weights(sample_weight, n)
+    # Relative to the largest weight: only ratios matter, and weighted costs cannot overflow.
+    relative = weight / (weight.max(initial=0.0) or 1.0)
+    limits = [
+        (counts, _share(at_most, name))
+        for counts, at_most, name in (
+            (np.where(positive, 0.0, weight), max_fpr, "max_fpr"),
+            (weight, max_share, "max_share"),
+        )
+        if at_most is not None
+    ]
+    return best_cut(
+        scores, np.where(positive, relative * fn, 0.0), np.where(positive, 0.0, relative * fp), limits=limits
+    ).threshold
+
+
+class Cut(NamedTuple):
+    """A threshold, above which records are positive, and the total cost of deciding so."""
+
+    threshold: float
+    cost: float
+
+
+def best_cut(
+    scores: NDArray[np.floating],
+    cost_if_negative: NDArray[np.float64],
+    cost_if_positive: NDArray[np.float64],
+    *,
+    limits: Iterable[tuple[NDArray[Any], float]] = (),
+) -> Cut:
+    """Return the cheapest cut of scores whose costs are known: one sort and cumulative sums.
+
+    An entry may stand for one record or for many with the same score (a leaf of a tree), and a score may occur in
+    several entries.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n,)
+        Finite scores in any order.
+    cost_if_negative, cost_if_positive : ndarray of shape (n,)
+        What each entry costs when decided negative (the sum of C_FN over its positives) and when decided positive (the
+        sum of C_FP over its negatives); not negative.
+    limits : iterable of (ndarray of shape (n,), float)
+        Restrictions ``(counts, at_most)``: of all `counts`, at most this share may be above the cut. The number of
+        negatives in each entry limits the false positive rate, the number of records the share acted on. To
+        make nothing positive is always allowed.
+
+    Returns
+    -------
+    cut : Cut
+        The threshold, chosen among ties as `tuned_threshold` says, and its total cost.
+
+    Examples
+    --------
+    Three leaves of a tree with 1, 4 and 5 positives, and 20, 5 and 1 negatives; a miss costs 10:
+
+    >>> import numpy as np
+    >>> from stakes.decision.thresholds import best_cut
+    >>> negatives = np.array([20.0, 5.0, 1.0])
+    >>> best_cut(np.array([0.05, 0.45, 0.85]), np.array([10.0, 40.0, 50.0]), negatives)
+    Cut(threshold=0.25, cost=16.0)
+    >>> best_cut(np.array([0.05, 0.45, 0.85]), np.array([10.0, 40.0, 50.0]), negatives, limits=[(negatives, 0.1)])
+    Cut(threshold=0.65, cost=51.0)
+    """
+    if not scores.size:
+        raise ValueError("a threshold cannot be chosen from no scores: give at least one record")
+    order = np.argsort(scores)
+    ordered = scores[order]
+    # Cut k makes the first k entries negative; entries with equal scores are never separated.
+    cuts = np.concatenate(([0], np.flatnonzero(ordered[1:] != ordered[:-1]) + 1, [scores.size]))
+
+    # Two sums of non-negative numbers, one from each end: unlike a running difference, small totals stay exact.
+    unit = _safe_unit(cost_if_negative, cost_if_positive)
+    cost = _below(cost_if_negative[order] / unit)[cuts] + _above(cost_if_positive[order] / unit)[cuts]
+    for counts, at_most in limits:
+        above = _above(counts[order])[cuts]
+        # Divided, not multiplied: 29 of 100 is exactly the share 0.29, but 0.29 * 100 < 29.
+        cost[above / (above[0] or 1.0) > at_most] = np.inf
+    least = cost.min()
+    threshold = _middle_of_widest(ordered[cuts[:-1]], cost <= least * (1 + EQUAL))
+    return Cut(threshold, float(least) * unit)
+
+
+def _below(values: NDArray[Any]) -> NDArray[Any]:
+    """Return the sums of the first 0, 1, ..., n values."""
+    return np.concatenate(([0.0], np.cumsum(values)))
+
+
+def _above(values: NDArray[Any]) -> NDArray[Any]:
+    """Return the sums of all but the first 0, 1, ..., n values."""
+    return _below(values[::-1])[::-1]
+
+
+def _safe_unit(*costs: NDArray[np.float64]) -> float:
+    """Return 1, or the power of two in which costs must be counted so that their sum does not overflow."""
+    n = sum(cost.size for cost in costs)
+    largest = max(cost.max() for cost in costs)
+    return 1.0 if largest <= np.finfo(np.float64).max / (2 * n) else 2.0 ** (2 * n).bit_length()
+
+
+def _middle_of_widest(values: NDArray[np.floating], optimal: NDArray[np.bool_]) -> float:
+    """Return the middle of the widest interval of optimal thresholds.
+
+    `values` are the m distinct scores in order; `optimal` tells which of the m + 1 cuts are. Cut j is made by
+    the thresholds in [values[j-1], values[j]), and neighbouring optimal cuts make one interval.
+    """
+    gap = _mean_gap(values)
+    in_unit_interval = values[0] >= 0 and values[-1] <= 1
+    lowest, highest = (0.0, 1.0) if in_unit_interval else (values[0] - gap, values[-1] + gap)
+    lower = np.concatenate(([lowest], values), dtype=values.dtype)
+    upper = np.concatenate((values, [highest]), dtype=values.dtype)
+
+    edges = np.flatnonzero(np.diff(optimal, prepend=False, append=False))
+    first, last = edges[::2], edges[1::2] - 1
+    left, right = lower[first] / 2, upper[last] / 2  # halves: their sum and difference cannot overflow
+    widest = np.argmax(right - left)
+    first, last, middle = first[widest], last[widest], (left + right)[widest]
+    if last == values.size or middle < upper[last]:
+        return float(middle)
+    if first > 0:  # no number lies between two neighbouring scores
+        return float(lower[first])
+    # All records positive, and the smallest score is 0 (or so large that the gap is nothing next to it).
+    below = np.nextafter(values[0], -np.inf, dtype=values.dtype)
+    return float(values.dtype.type(min(values[0] - gap / 2, below)))
+
+
+def _mean_gap(values: NDArray[np.floating]) -> Any:
+    """Return the mean distance between neighbours, 1 where there is one value only."""
+    steps = values.size - 1
+    return values[-1] / steps - values[0] / steps if steps else values.dtype.type(1)
+
+
+def positives(pos_label: Any, **labels: ArrayLike) -> list[NDArray[np.bool_]]:
+    """Return for each array of labels, given by its name, which of its records have the label `pos_label`.
+
+    Together they must have one length and at most two labels, one of them `pos_label`; a single label may be the other.
+    """
+    arrays: dict[str, NDArray[Any]] = {}
+    found: set[Any] = set()
+    for name, given in labels.items():
+        arrays[name] = array = column_or_1d(given)
+        assert_all_finite(array, input_name=name)
+        found |= set(array.tolist() if array.dtype.kind == "O" else np.unique(array).tolist())
+    sizes = {name: array.size for name, array in arrays.items()}
+    if len(set(sizes.values())) > 1:
+        raise ValueError("different numbers of records: " + ", ".join(f"{name} has {n}" for name, n in sizes.items()))
+    named, shown = " and ".join(labels), ", ".join(sorted(map(repr, found))[:5])
+    if len(found) > 2:
+        raise ValueError(f"{named} must have two classes, found {len(found)}: {shown}")
+    other_kind = any(isinstance(label, str) != isinstance(pos_label, str) for label in found)
+    if pos_label not in found and (len(found) == 2 or other_kind):
+        raise ValueError(f"pos_label={pos_label!r} is not a label of {named}: choose from {shown}")
+    return [array == pos_label for array in arrays.values()]
+
+
+def record_weights(sample_weight: ArrayLike | None, n: int, what: str = "y_true") -> NDArray[np.float64]:
+    """Return how often each of `n` records of `what` counts: once where no weights are given."""
+    weight = per_record(1.0 if sample_weight is None else sample_weight, "sample_weight", n, what)
+    if (weight < 0).any():
+        raise CostsError(f"sample_weight is negative in row {np.argmax(weight < 0)}: give weights of 0 or more")
+    return weight
+
+
+def _scores(y_score: ArrayLike, n: int) -> NDArray[np.floating]:
+    """Return scores as a float array of length `n`, in their own precision."""
+    scores = np.asarray(y_score)
+    if scores.ndim != 1:
+        raise ValueError(f"y_score has shape {scores.shape}: give the positive class only, predict_proba(X)[:, 1]")
+    if scores.dtype != np.float32:
+        scores = scores.astype(np.float64)
+    if scores.size != n:
+        raise ValueError(f"y_score has {scores.size} records, y_true has {n}")
+    if not np.isfinite(scores).all():
+        bad = np.flatnonzero(~np.isfinite(scores))
+        raise ValueError(f"y_score is not finite in {bad.size} records: the first is row {bad[0]}, {scores[bad[0]]}")
+    return scores
+
+
+def _share(value: float, name: str) -> float:
+    if not 0 <= value <= 1:
+        raise ValueError(f"{name} must be a share between 0 and 1, got {value!r}")
+    return value

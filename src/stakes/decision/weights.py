@@ -1,0 +1,68 @@
+"""How much a member's vote counts, by its error on validation records (FRAMEWORK 8.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["VOTE_WEIGHTS", "vote_weights"]
+
+Floats = NDArray[np.float64]
+
+# Errors of 0 and 1 are taken to be this far from it: odds stay finite.
+SMALLEST = 1e-15
+
+
+def equal(error: Floats) -> Floats:
+    """All the same."""
+    return np.ones_like(error)
+
+
+def log_odds(error: Floats) -> Floats:
+    """ln((1 - eps) / eps), and 0 for members that are worse than chance."""
+    return np.maximum(np.log1p(-error) - np.log(error), 0.0)
+
+
+def accuracy(error: Floats) -> Floats:
+    """1 - eps."""
+    return 1.0 - error
+
+
+def exp_odds(error: Floats) -> Floats:
+    """exp((1 - eps) / eps), relative to the best member."""
+    odds = (1.0 - error) / error
+    return np.exp(odds - odds.max(axis=0))
+
+
+def squared_odds(error: Floats) -> Floats:
+    """((1 - eps) / eps)^2, relative to the best member."""
+    odds = (1.0 - error) / error
+    return (odds / odds.max(axis=0)) ** 2
+
+
+# To add a way of weighing votes: a function of errors, members along the first axis, and a line here.
+VOTE_WEIGHTS: dict[str, Callable[[Floats], Floats]] = {
+    "equal": equal,
+    "log_odds": log_odds,
+    "accuracy": accuracy,
+    "exp_odds": exp_odds,
+    "squared_odds": squared_odds,
+}
+
+
+def vote_weights(name: str, error: Floats) -> Floats:
+    """Return finite weights, the largest 1; all equal where no member deserves any.
+
+    Parameters
+    ----------
+    name : str
+        One of VOTE_WEIGHTS.
+    error : ndarray of shape (n_members,) or (n_members, n_columns)
+        Errors in [0, 1].
+    """
+    weight = VOTE_WEIGHTS[name](np.clip(error, SMALLEST, 1.0 - SMALLEST))
+    largest = weight.max(axis=0)
+    # 1 - (1 - SMALLEST) is no more than rounding: members that are always wrong have no weight.
+    return np.where(largest > 2 * SMALLEST, weight / np.where(largest > 0, largest, 1.0), 1.0)

@@ -1,0 +1,206 @@
+"""What an ensemble hands to a decision: for each record a leaf in each member, and what is known of the leaves.
+
+Members are made once, by everything before and during training. A decision reads them in any way, any number of
+times. Members that are not trees fit in too: each of their answers is a leaf of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from stakes.exceptions import DecisionError
+from stakes.sampling.prior import prior_correction
+from stakes.tree.histogram import Bytes
+from stakes.tree.leaves import leaf_labels, leaf_probabilities, node_weights, weighted_probabilities
+from stakes.tree.trees import Trees
+
+__all__ = ["Leaves", "ModelMembers", "Said", "TreeMembers", "take_columns"]
+
+Floats = NDArray[np.float64]
+
+
+class Leaves:
+    """What is known of each leaf; worked out when asked for, and kept.
+
+    Parameters
+    ----------
+    member : ndarray of shape (n_leaves,)
+        The member each leaf belongs to.
+    label : ndarray of shape (n_leaves,)
+        Whether the leaf's own label is positive.
+    probability : callable
+        From the name of a leaf probability to P+ of each leaf.
+    weights : ndarray of shape (n_leaves, 2) or None
+        Weights of the negatives and the positives in each leaf.
+    mean_weight : ndarray of shape (n_leaves,) or None
+        Mean weight of the records in each leaf, in ensembles weighted by costs.
+    """
+
+    def __init__(
+        self,
+        member: NDArray[np.intp],
+        label: NDArray[np.bool_],
+        probability: Callable[[str], Floats],
+        weights: Floats | None = None,
+        mean_weight: Floats | None = None,
+    ) -> None:
+        self.member = member
+        self.label = label
+        self.weights = weights
+        self.mean_weight = mean_weight
+        self._probability = probability
+        self._known: dict[str, Floats] = {}
+
+    def probability(self, leaf: str) -> Floats:
+        """Return P+ of each leaf by one of the ways of FRAMEWORK 5.3."""
+        if leaf not in self._known:
+            self._known[leaf] = self._probability(leaf)
+        return self._known[leaf]
+
+
+@dataclass(frozen=True)
+class Said:
+    """What the members say of some records.
+
+    Parameters
+    ----------
+    ids : ndarray of shape (n_records, n_members)
+        The leaf that each record reaches in each member.
+    leaves : Leaves
+        What is known of these leaves.
+    """
+
+    ids: NDArray[np.int32]
+    leaves: Leaves
+
+
+class TreeMembers:
+    """Members that are trees.
+
+    Parameters
+    ----------
+    trees : Trees
+    weighted : bool, default=False
+        Whether probabilities go by weight, because the weights are costs (FRAMEWORK 6, weighted ensembles).
+    base_rate : float or None, default=None
+        The share of positives to correct the probabilities to, after sampling has shifted it (FRAMEWORK 3).
+    """
+
+    def __init__(self, trees: Trees, *, weighted: bool = False, base_rate: float | None = None) -> None:
+        self.trees = trees
+        self.weighted = weighted
+        self.base_rate = base_rate
+
+    def __len__(self) -> int:
+        return len(self.trees)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"trees": self.trees, "weighted": self.weighted, "base_rate": self.base_rate}
+
+    @property
+    def leaves(self) -> Leaves:
+        """What is known of the leaves of all trees."""
+        if "_leaves" not in self.__dict__:
+            self._leaves = Leaves(
+                self.trees.tree_of_leaf,
+                leaf_labels(self.trees),
+                self._probability,
+                self.trees.nodes.weights[self.trees.leaves],
+                node_weights(self.trees) if self.weighted else None,
+            )
+        return self._leaves
+
+    def _probability(self, leaf: str) -> Floats:
+        if self.weighted:
+            if leaf != "frequency":
+                raise DecisionError(
+                    f"leaf={leaf!r} smooths counts, and the probabilities of a weighted ensemble are by weight: "
+                    "choose leaf='frequency'"
+                )
+            return weighted_probabilities(self.trees)
+        p = leaf_probabilities(self.trees, leaf)
+        if self.base_rate is None:
+            return p
+        root_counts = self.trees.nodes.counts[self.trees.roots]
+        sampled = (root_counts[:, 1] / root_counts.sum(axis=1))[self.trees.tree_of_leaf]
+        return prior_correction(p, sampled=sampled, original=self.base_rate)
+
+    def say(self, bins: Bytes, n_threads: int = 1) -> Said:
+        """Return what the trees say of binned records."""
+        return Said(self.trees.apply(bins, n_threads), self.leaves)
+
+
+class ModelMembers:
+    """Members of any kind that scikit-learn would call a classifier.
+
+    Parameters
+    ----------
+    models : sequence of fitted classifiers
+    positive : label
+        The label of the positive class.
+    columns : sequence of ndarray or None, default=None
+        The features that each model was trained on; None if all were on all.
+    base_rate : float or None, default=None
+        The share of positives to correct the probabilities to.
+    sampled_rates : ndarray of shape (n_members,) or None, default=None
+        The shares of positives in the samples that the models were trained on.
+    """
+
+    weighted = False
+
+    def __init__(
+        self,
+        models: Sequence[Any],
+        positive: Any,
+        columns: Sequence[NDArray[np.intp]] | None = None,
+        *,
+        base_rate: float | None = None,
+        sampled_rates: Floats | None = None,
+    ) -> None:
+        self.models = list(models)
+        self.positive = positive
+        self.columns = columns
+        self.base_rate = base_rate
+        self.sampled_rates = sampled_rates
+
+    def __len__(self) -> int:
+        return len(self.models)
+
+    def say(self, X: Any, n_threads: int = 1) -> Said:
+        """Return what the models say of records."""
+        answers = [self._answer(j, X) for j in range(len(self))]
+        p = np.column_stack(answers)
+        n, m = p.shape
+        flat = p.ravel()
+        member = np.tile(np.arange(m), n)
+
+        def probability(leaf: str) -> Floats:
+            if leaf != "frequency":
+                raise DecisionError(f"leaf={leaf!r} is about trees, and the members are not: choose leaf='frequency'")
+            if self.base_rate is None or self.sampled_rates is None:
+                return flat
+            return prior_correction(flat, sampled=self.sampled_rates[member], original=self.base_rate)
+
+        return Said(np.arange(n * m, dtype=np.int32).reshape(n, m), Leaves(member, flat > 0.5, probability))
+
+    def _answer(self, j: int, X: Any) -> Floats:
+        model = self.models[j]
+        mine = X if self.columns is None else take_columns(X, self.columns[j])
+        if hasattr(model, "predict_proba"):
+            return model.predict_proba(mine)[:, list(model.classes_).index(self.positive)]
+        # A model without probabilities can still vote.
+        return (model.predict(mine) == self.positive).astype(np.float64)
+
+
+def take_columns(X: Any, columns: NDArray[np.intp]) -> Any:
+    """Return some columns of an array, a sparse matrix or a data frame."""
+    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    if isinstance(frame, nw.DataFrame):
+        return frame.select([frame.columns[j] for j in columns]).to_native()
+    return X[:, columns]

@@ -1,0 +1,183 @@
+"""Over-sampling with synthetic records, by imbalanced-learn's SMOTE family (FRAMEWORK 3)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from imblearn.over_sampling import SMOTE, SMOTEN, SMOTENC
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+
+from stakes.costs import Costs
+from stakes.exceptions import SamplingError
+from stakes.sampling.base import CostSampler, Counts, Sample, split_classes
+from stakes.sampling.encoding import categorical_columns, column_names, encode
+from stakes.sampling.ratio import class_sizes, cost_ratio
+from stakes.sampling.rows import append_rows, take_rows
+
+__all__ = ["SMOTESampler"]
+
+
+class SMOTESampler(CostSampler):
+    """Grow the dearer class to the ratio of the costs with synthetic records.
+
+    As :class:`OverSampler`, but each extra record lies between a record of the class and one of its nearest
+    neighbours in the class (FRAMEWORK 3). The work is done by imbalanced-learn: SMOTE for numbers, SMOTENC
+    where some columns are categorical, SMOTEN where all are. Equal costs change nothing.
+
+    Parameters
+    ----------
+    k_neighbors : int, default=5
+        Nearest neighbours to choose from. A class of no more than `k_neighbors` records uses all others of it.
+    categorical_features : array-like of bool, int or str, default=None
+        A mask, column numbers or column names. By default the columns of text, categories and booleans of a data
+        frame, and those of an array of objects that hold anything but numbers. A missing category is a category.
+    fp_cost, fn_cost : float, default=1
+        Constant costs, used where `fit_resample` is not given any. Record-dependent costs are given there, and
+        are reduced to class means with a :class:`~stakes.exceptions.ClassMeansWarning`.
+    pos_label : label, default=None
+        The positive class; the larger of the two labels by default.
+    random_state : int, RandomState, Generator or None, default=None
+        Seed of `fit_resample`.
+
+    Attributes
+    ----------
+    sample_indices_ : ndarray of shape (n_records,)
+        Row numbers of the original records. They come first in the sample, each once; the synthetic records after
+        them have no number.
+    sampling_strategy_ : dict
+        Records of each label in the sample.
+
+    Notes
+    -----
+    Missing and infinite numbers in the class to grow are an error: there is no point between them. Columns of
+    integers get whole numbers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from stakes.sampling import SMOTESampler
+    >>> X, y = np.arange(12.0).reshape(12, 1), np.array([0] * 10 + [1] * 2)
+    >>> sampler = SMOTESampler(random_state=0)
+    >>> X_res, y_res = sampler.fit_resample(X, y, fp_cost=1, fn_cost=2)
+    >>> sampler.sampling_strategy_
+    {0: 10, 1: 4}
+    >>> bool(np.all((X_res[12:] >= 10) & (X_res[12:] <= 11)))
+    True
+    """
+
+    constant_costs_only = True
+
+    def __init__(
+        self,
+        *,
+        k_neighbors: int = 5,
+        categorical_features: ArrayLike | None = None,
+        fp_cost: float = 1.0,
+        fn_cost: float = 1.0,
+        pos_label: Any = None,
+        random_state: Any = None,
+    ) -> None:
+        super().__init__(fp_cost=fp_cost, fn_cost=fn_cost, pos_label=pos_label, random_state=random_state)
+        self.k_neighbors = k_neighbors
+        self.categorical_features = categorical_features
+
+    def counts(self, y: NDArray[Any], costs: Costs, rng: np.random.Generator, X: Any = None) -> Counts:
+        """Return ones: every original record is in the sample once. The rest of it is made by `synthesize`."""
+        return np.ones(y.size, dtype=np.int64)
+
+    def draw(self, y: NDArray[Any], costs: Costs, rng: np.random.Generator, X: Any = None) -> Sample:
+        """Draw a whole sample: every original record once, and synthetic ones."""
+        return Sample(self.counts(y, costs, rng), *self.synthesize(X, y, costs, rng))
+
+    def synthesize(
+        self, X: Any, y: NDArray[Any], costs: Costs, rng: np.random.Generator
+    ) -> tuple[Any, NDArray[np.int64]]:
+        """Make the extra records that bring the classes to the ratio of the costs.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_records, n_features)
+            Features.
+        y : ndarray of shape (n_records,)
+            Classes, 0 or 1.
+        costs : Costs
+            The costs of these records; record-dependent ones are reduced to class means, silently.
+        rng : numpy.random.Generator
+            The only source of randomness.
+
+        Returns
+        -------
+        X_new : array, sparse matrix or data frame of shape (n_new, n_features)
+            The extra records only.
+        y_new : ndarray of shape (n_new,)
+            Their class, the same for all.
+        """
+        if X is None:
+            raise SamplingError("SMOTESampler makes records between those of X, and X was not given")
+        positives, negatives = split_classes(y)
+        rho = cost_ratio(costs.class_means(y))
+        label = int(rho >= 1)
+        rows, others = (positives, negatives) if label else (negatives, positives)
+        n_new = max(class_sizes(positives.size, negatives.size, rho, share=0.0)[1 - label] - rows.size, 0)
+        y_new = np.full(n_new, label, dtype=np.int64)
+        if n_new == 0:
+            return take_rows(X, rows[:0]), y_new
+        return self._between(X, rows, others, n_new, int(rng.integers(2**31 - 1))), y_new
+
+    def _between(self, X: Any, rows: NDArray[np.intp], others: NDArray[np.intp], n_new: int, seed: int) -> Any:
+        """Make `n_new` records between the `rows` of a class."""
+        if not (isinstance(self.k_neighbors, Integral) and self.k_neighbors >= 1):
+            raise SamplingError(f"k_neighbors={self.k_neighbors!r} is not a whole number of at least 1")
+        if rows.size < 2:
+            raise SamplingError(
+                "the class to grow has one record only, and no neighbour of the same class to lie between: "
+                "use OverSampler, which copies records"
+            )
+        categorical = categorical_columns(X, self.categorical_features)
+        # SMOTEN's distances between categories come from how they go with the classes; the others know one class.
+        used = np.concatenate([rows, others]) if categorical.all() else rows
+        matrix, decode = encode(take_rows(X, used), categorical)
+        _check_finite(matrix, ~categorical, rows, column_names(X))
+        classes = (np.arange(used.size) < rows.size).astype(np.int64)
+        if used.size == rows.size:
+            # imbalanced-learn asks for a second class: one record stands in for it, and is never looked at.
+            matrix = append_rows(matrix, matrix[:1])
+            classes = np.append(classes, 0)
+        sampler = _method(categorical)(
+            sampling_strategy={1: rows.size + n_new},
+            k_neighbors=min(int(self.k_neighbors), rows.size - 1),
+            random_state=seed,
+        )
+        return decode(sampler.fit_resample(matrix, classes)[0][-n_new:])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = False
+        return tags
+
+
+def _method(categorical: NDArray[np.bool_]) -> Callable[..., Any]:
+    if categorical.all():
+        return SMOTEN
+    if categorical.any():
+        return partial(SMOTENC, categorical_features=np.flatnonzero(categorical).tolist())
+    return SMOTE
+
+
+def _check_finite(matrix: Any, numeric: NDArray[np.bool_], rows: NDArray[np.intp], names: list[Any]) -> None:
+    """Raise where a number of the first ``rows.size`` records is missing or infinite."""
+    entries = sparse.coo_array(matrix[: rows.size, numeric])
+    bad = np.flatnonzero(~np.isfinite(entries.data))
+    if not bad.size:
+        return
+    affected, columns = entries.row[bad], np.flatnonzero(numeric)[entries.col[bad]]
+    raise SamplingError(
+        f"column {names[columns[0]]!r} is missing or infinite in row {rows[affected[0]]} ({np.unique(affected).size} "
+        "records of the class to grow are affected): SMOTE makes records between others and needs numbers. "
+        "Impute them first (sklearn.impute), or use OverSampler, which copies records as they are"
+    )

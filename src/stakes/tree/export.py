@@ -1,0 +1,277 @@
+"""A tree for the eye: its rules, and the records and the money in its nodes, as text or for Graphviz."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from stakes.tree.binning import Binning
+from stakes.tree.growing import Nodes
+
+__all__ = ["Weights", "export_graphviz", "export_text"]
+
+Weights = Literal["count", "weight", "cost"]
+"""What ``nodes.weights`` are: counts of records once more, weights, or costs."""
+
+# Red, green and blue of a node that is all negative, all positive.
+COLORS = (0x39, 0x9D, 0xE5), (0xE5, 0x81, 0x39)
+
+
+def export_text(
+    nodes: Nodes,
+    binning: Binning,
+    *,
+    weights: Weights = "count",
+    feature_names: Sequence[Any] | None = None,
+    class_names: Sequence[Any] = ("negative", "positive"),
+    max_depth: int | None = None,
+    max_categories: int = 10,
+    digits: int | None = None,
+) -> str:
+    """Return the rules of one tree as text, a line for each node.
+
+    A line says which records of the node above come here, how many they are, and how they are labelled. Missing values
+    go where it says "missing"; so do categories that were not seen in training.
+
+    Parameters
+    ----------
+    nodes : Nodes
+        One tree.
+    binning : Binning
+        What its bins stand for.
+    weights : {"count", "weight", "cost"}, default="count"
+        What ``nodes.weights`` are: it decides what is said of them besides the label.
+    feature_names : sequence of length n_features, default=None
+        Names of the features; by default those of `binning`.
+    class_names : sequence of length 2, default=("negative", "positive")
+        Names of the labels.
+    max_depth : int, default=None
+        The depth of the last line; splits below are shown as "...".
+    max_categories : int, default=10
+        How many categories to name on one side of a split.
+    digits : int, default=None
+        Significant digits of thresholds; by default as many as it takes to write them exactly.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from stakes.table import Table
+    >>> from stakes.tree.binning import Binning
+    >>> from stakes.tree.criteria import COST
+    >>> from stakes.tree.export import export_text
+    >>> from stakes.tree.growing import Settings, grow
+    >>> table = Table(np.array([[10.0], [20.0], [70.0], [90.0]]), ["amount"])
+    >>> y, cost = np.array([0, 0, 0, 1], np.uint8), np.array([5.0, 5.0, 5.0, 90.0])
+    >>> binning = Binning().fit(table)
+    >>> nodes = grow(binning.transform(table), y, np.ones(4, np.int32), cost, np.arange(1, dtype=np.int32),
+    ...              binning.space_, Settings(COST, 1, 2, 1, 1, True, 0))
+    >>> print(export_text(nodes, binning, weights="cost"))
+    4 records, 1 positive, P+ 0.25, cost 15.00 (other label 90.00) -> positive
+    |-- amount <= 80.0 or missing: 3 records, 0 positive, P+ 0, cost 0 (other label 15.00) -> negative
+    |-- amount > 80.0: 1 record, 1 positive, P+ 1, cost 0 (other label 90.00) -> positive
+    """
+    words = _Words(nodes, binning, weights, feature_names, class_names, max_categories, digits)
+    lines = []
+    for node, depth, more in _visit(nodes, max_depth):
+        rule = f"{'|   ' * (depth - 1)}|-- {words.rule(node)}: " if depth else ""
+        lines.append(f"{rule}{', '.join(words.facts(node))} -> {words.label(node)}{' ...' if more else ''}")
+    return "\n".join(lines)
+
+
+def export_graphviz(
+    nodes: Nodes,
+    binning: Binning,
+    *,
+    weights: Weights = "count",
+    feature_names: Sequence[Any] | None = None,
+    class_names: Sequence[Any] = ("negative", "positive"),
+    max_depth: int | None = None,
+    max_categories: int = 10,
+    digits: int | None = None,
+) -> str:
+    r"""Return one tree in the DOT language, for Graphviz to draw.
+
+    A node asks the question that sends a record left if the answer is yes. Its colour is that of its label, and the
+    stronger the clearer the case.
+
+    Parameters
+    ----------
+    nodes, binning, weights, feature_names, class_names, max_depth, max_categories, digits
+        As for `export_text`.
+
+    Returns
+    -------
+    str
+        Draw it with ``dot -Tsvg``, or with ``graphviz.Source`` in a notebook.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from stakes.table import Table
+    >>> from stakes.tree.binning import Binning
+    >>> from stakes.tree.export import export_graphviz
+    >>> from stakes.tree.growing import Settings, grow
+    >>> table = Table(np.array([[10.0], [20.0], [70.0], [90.0]]), ["amount"])
+    >>> binning = Binning().fit(table)
+    >>> nodes = grow(binning.transform(table), np.array([0, 0, 0, 1], np.uint8), np.ones(4, np.int32), np.empty(0),
+    ...              np.arange(1, dtype=np.int32), binning.space_, Settings(0, 1, 2, 1, 1, True, 0))
+    >>> print(export_graphviz(nodes, binning))
+    digraph tree {
+    node [shape=box, style="filled,rounded", fontname="helvetica"];
+    edge [fontname="helvetica"];
+    0 [label="amount <= 80.0 or missing?\n4 records\n1 positive\nP+ 0.25\nnegative", fillcolor="#9ccef2"];
+    1 [label="3 records\n0 positive\nP+ 0\nnegative", fillcolor="#399de5"];
+    0 -> 1 [label="yes"];
+    2 [label="1 record\n1 positive\nP+ 1\npositive", fillcolor="#e58139"];
+    0 -> 2 [label="no"];
+    }
+    """
+    words = _Words(nodes, binning, weights, feature_names, class_names, max_categories, digits)
+    lines = [
+        "digraph tree {",
+        'node [shape=box, style="filled,rounded", fontname="helvetica"];',
+        'edge [fontname="helvetica"];',
+    ]
+    for node, depth, more in _visit(nodes, max_depth):
+        question = [f"{words.rule(nodes.left[node])}?"] if nodes.feature[node] >= 0 else []
+        label = _quoted([*question, *words.facts(node), words.label(node), *(["..."] if more else [])])
+        lines.append(f"{node} [label={label}, fillcolor={_quoted([_color(nodes, node)])}];")
+        if depth:
+            parent = nodes.parent[node]
+            lines.append(f"{parent} -> {node} [label={_quoted(['yes' if node == nodes.left[parent] else 'no'])}];")
+    return "\n".join([*lines, "}"])
+
+
+def _visit(nodes: Nodes, max_depth: int | None) -> Iterator[tuple[int, int, bool]]:
+    """Go through the nodes depth first, left first: number, depth, and whether there is more that is not shown."""
+    pending = [(0, 0)]
+    while pending:
+        node, depth = pending.pop()
+        splits = bool(nodes.feature[node] >= 0)
+        shown = splits and (max_depth is None or depth < max_depth)
+        if shown:
+            left = int(nodes.left[node])
+            pending += [(left + 1, depth + 1), (left, depth + 1)]
+        yield node, depth, splits and not shown
+
+
+@dataclass(frozen=True)
+class _Words:
+    """What to say about the nodes of a tree."""
+
+    nodes: Nodes
+    binning: Binning
+    weights: Weights
+    feature_names: Sequence[Any] | None
+    class_names: Sequence[Any]
+    max_categories: int
+    digits: int | None
+
+    def __post_init__(self) -> None:
+        for argument, given, needed in (
+            ("feature_names", self.feature_names, len(self.binning.names_)),
+            ("class_names", self.class_names, 2),
+        ):
+            if given is not None and len(given) != needed:
+                raise ValueError(f"{argument} has {len(given)} names: give {needed}")
+
+    def rule(self, node: int) -> str:
+        """Say which records of the parent come to this node."""
+        nodes = self.nodes
+        parent = nodes.parent[node]
+        goes_left = bool(node == nodes.left[parent])
+        feature = nodes.feature[parent]
+        names = self.binning.names_ if self.feature_names is None else self.feature_names
+        known = self._numbers(parent, goes_left) if nodes.category_set[parent] < 0 else self._names(parent, goes_left)
+        with_missing = bool(nodes.missing_left[parent]) == goes_left
+        return f"{_printable(names[feature])} {' or '.join([*known, *(['missing'] if with_missing else [])])}"
+
+    def _numbers(self, parent: int, goes_left: bool) -> list[str]:
+        cut = float(self.binning.cuts_[self.nodes.feature[parent], self.nodes.threshold[parent] - 1])
+        if cut == np.inf:  # missing values alone go the other way
+            return ["not missing"] if goes_left else []
+        threshold = repr(cut) if self.digits is None else f"{cut:.{self.digits}g}"
+        return [f"{'<=' if goes_left else '>'} {threshold}"]
+
+    def _names(self, parent: int, goes_left: bool) -> list[str]:
+        left = self.nodes.categories_left[self.nodes.category_set[parent]]
+        categories = self.binning.categories_[self.nodes.feature[parent]] or {}
+        names = sorted(name for name, bin_ in categories.items() if _has(left, bin_) == goes_left)
+        if not names:
+            return []
+        listed = [repr(name) for name in names[: self.max_categories]]
+        more = len(names) - len(listed)
+        return [f"in {{{', '.join(listed + ([f'... {more} more'] if more else []))}}}"]
+
+    def facts(self, node: int) -> list[str]:
+        """Say how many records there are, of which class, and what they weigh or cost."""
+        negatives, positives = self.nodes.counts[node].tolist()
+        n = negatives + positives
+        counted = [f"{n:,} record{'s' if n != 1 else ''}", f"{positives:,} positive"]
+        return counted + FACTS[self.weights](self.nodes, node)
+
+    def label(self, node: int) -> str:
+        """Name the label (FRAMEWORK 5.4)."""
+        negative, positive = self.nodes.weights[node]
+        return _printable(self.class_names[int(positive > negative)])
+
+
+def _share(sums: Any) -> str:
+    negative, positive = sums.tolist()
+    total = negative + positive
+    return f"P+ {positive / total:.3g}" if total > 0 else "P+ unknown"
+
+
+def _count_facts(nodes: Nodes, node: int) -> list[str]:
+    return [_share(nodes.counts[node])]
+
+
+def _weight_facts(nodes: Nodes, node: int) -> list[str]:
+    return [f"weight {_amount(nodes.weights[node].sum())}", _share(nodes.weights[node])]
+
+
+def _cost_facts(nodes: Nodes, node: int) -> list[str]:
+    # The label is the class that costs more to mistake, so that a node costs the smaller sum: C_t (FRAMEWORK 5.1).
+    cost, other = np.sort(nodes.weights[node])
+    return [_share(nodes.counts[node]), f"cost {_amount(cost)} (other label {_amount(other)})"]
+
+
+FACTS: dict[Weights, Callable[[Nodes, int], list[str]]] = {
+    "count": _count_facts,
+    "weight": _weight_facts,
+    "cost": _cost_facts,
+}
+
+
+def _has(bits: Any, bin_: int) -> bool:
+    return bool((int(bits[bin_ >> 6]) >> (bin_ & 63)) & 1)
+
+
+def _amount(amount: float) -> str:
+    return f"{amount:,.2f}" if amount >= 1 else f"{amount:.3g}"
+
+
+def _color(nodes: Nodes, node: int) -> str:
+    """Mix the colour of the label with white, the more the closer the decision."""
+    negative, positive = nodes.weights[node].tolist()
+    total = negative + positive
+    strength = abs(positive - negative) / total if total > 0 else 0.0
+    return "#" + "".join(f"{round(255 - strength * (255 - hue)):02x}" for hue in COLORS[positive > negative])
+
+
+def _printable(name: Any) -> str:
+    """Return a name as it is, or with escapes for what would break a line."""
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in str(name))
+
+
+def _quoted(lines: list[str]) -> str:
+    r"""Return a label for DOT: lines joined by ``\n``, and no character that means something to Graphviz."""
+    meaning = str.maketrans({"\\": r"\\", '"': r"\"", "&": "&amp;"})
+    return '"' + r"\n".join(line.translate(meaning) for line in lines) + '"'

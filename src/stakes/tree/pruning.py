@@ -1,0 +1,254 @@
+"""Cutting a grown tree back, bottom-up, by what it loses on validation records (FRAMEWORK 5.2).
+
+Both methods count errors or costs alike. All they see of a set of records is, for each node, the sum over its
+negatives and over its positives of what a mistake loses: 1, a weight, or a cost. A node labelled negative loses the
+sum of its positives, and the other way round. Labels stay those of the training records (FRAMEWORK 5.4).
+
+To add a method: write the function that says which nodes become leaves, and name it in PRUNINGS.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stakes.tree.growing import Nodes
+from stakes.tree.jit import kernel
+
+__all__ = ["PRUNINGS", "node_sums", "prune"]
+
+Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+
+NONE = -1
+# Losses this close, relative to their size, are equal: sums of costs such as 0.1 + 0.2 and 0.3.
+EQUAL = 1e-10
+
+
+def prune(nodes: Nodes, method: str, validation: NDArray[Any], train: NDArray[Any] | None = None) -> Nodes:
+    """Return the tree cut back by one of the methods in PRUNINGS.
+
+    Parameters
+    ----------
+    nodes : Nodes
+        One tree, as grown.
+    method : {"cost_complexity", "reduced_error"}
+        How to prune.
+    validation : ndarray of shape (n_nodes, 2)
+        What the negatives and the positives among the validation records lose when mistaken; see `node_sums`.
+    train : ndarray of shape (n_nodes, 2), default=None
+        The same of the training records; by default ``nodes.weights``: what the tree was grown on.
+
+    Returns
+    -------
+    Nodes
+        The nodes that are left, in their old order.
+
+    Examples
+    --------
+    A split that is wrong on the validation records goes:
+
+    >>> import numpy as np
+    >>> from stakes.table import Table
+    >>> from stakes.tree.binning import Binning
+    >>> from stakes.tree.growing import Settings, grow
+    >>> from stakes.tree.pruning import node_sums, prune
+    >>> from stakes.tree.trees import Trees
+    >>> X, y = np.array([[1.0], [2.0], [3.0], [4.0], [5.0]]), np.array([0, 1, 1, 0, 0], np.uint8)
+    >>> binning = Binning().fit(Table(X))
+    >>> once, unweighted, features = np.ones(5, np.int32), np.empty(0), np.arange(1, dtype=np.int32)
+    >>> nodes = grow(binning.transform(Table(X)), y, once, unweighted, features, binning.space_,
+    ...              Settings(0, 10, 2, 1, 1, True, 0))
+    >>> nodes.feature.size
+    5
+    >>> X_val, y_val = np.array([[1.0], [2.0], [4.0]]), np.array([1, 1, 0])
+    >>> leaf = Trees.join([nodes]).apply(binning.transform(Table(X_val)))[:, 0]
+    >>> prune(nodes, "reduced_error", node_sums(nodes, leaf, y_val, np.ones(3))).feature.size
+    3
+    """
+    train = nodes.weights if train is None else train
+    becomes_leaf = PRUNINGS[method](nodes, _loss(nodes, train), _loss(nodes, validation))
+    return _cut(nodes, becomes_leaf)
+
+
+def node_sums(nodes: Nodes, leaf: NDArray[Any], y: NDArray[Any], amount: NDArray[Any]) -> Floats:
+    """Return the sum of `amount` over the negatives and over the positives of each node.
+
+    Parameters
+    ----------
+    nodes : Nodes
+        One tree.
+    leaf : ndarray of shape (n_records,)
+        The number of the leaf that each record reaches; see `Trees.apply`.
+    y : ndarray of shape (n_records,)
+        The class of each record, 0 or 1.
+    amount : ndarray of shape (n_records,)
+        What a mistake on each record counts: 1 or its weight for errors, ``costs.of(y)`` for costs.
+
+    Returns
+    -------
+    ndarray of shape (n_nodes, 2)
+        Laid out as ``nodes.counts`` and ``nodes.weights``.
+    """
+    leaves = np.flatnonzero(nodes.feature < 0)
+    at_leaf = np.bincount(2 * leaf.astype(np.intp) + y.astype(np.intp), _fixed_point(amount), 2 * leaves.size)
+    sums = np.zeros((nodes.feature.size, 2))
+    sums[leaves] = at_leaf.reshape(-1, 2)
+    for level in reversed(_levels(nodes)):
+        left = nodes.left[level]
+        sums[level] = sums[left] + sums[left + 1]
+    return sums
+
+
+def _fixed_point(amount: NDArray[Any]) -> Floats:
+    """Round to multiples of a power of two, as fine as keeps all sums exact: no order of records matters."""
+    bits = 52 - np.frexp(amount.sum(dtype=np.float64))[1]
+    return np.ldexp(np.rint(np.ldexp(amount.astype(np.float64), bits)), -bits)
+
+
+def _loss(nodes: Nodes, sums: NDArray[Any]) -> Floats:
+    """Return what each node loses as a leaf with its label: the sum of the other class."""
+    positive = nodes.weights[:, 1] > nodes.weights[:, 0]
+    return np.where(positive, sums[:, 0], sums[:, 1]).astype(np.float64)
+
+
+def _no_worse(loss: Floats, than: Any) -> Flags:
+    return loss - than <= EQUAL * np.abs(loss)
+
+
+def _levels(nodes: Nodes) -> list[NDArray[np.intp]]:
+    """Return the nodes that split, depth by depth from the root down."""
+    levels = []
+    level = np.zeros(1, np.intp)
+    while (level := level[nodes.feature[level] >= 0]).size:
+        levels.append(level)
+        left = nodes.left[level]
+        level = np.concatenate([left, left + 1])
+    return levels
+
+
+# The methods: from the losses of all nodes as leaves, on training and on validation records, to the nodes that become
+# leaves. What lies below such a node does not matter.
+
+
+def reduced_error(nodes: Nodes, train: Floats, validation: Floats) -> Flags:
+    """Replace a subtree, itself pruned before, by a leaf where the validation loss does not get worse."""
+    becomes_leaf = np.zeros(validation.size, np.bool_)
+    loss = validation.copy()  # of the pruned subtree below each node
+    for level in reversed(_levels(nodes)):
+        left = nodes.left[level]
+        below = loss[left] + loss[left + 1]
+        becomes_leaf[level] = _no_worse(validation[level], below)
+        loss[level] = np.minimum(validation[level], below)
+    return becomes_leaf
+
+
+def cost_complexity(nodes: Nodes, train: Floats, validation: Floats) -> Flags:
+    """Take the subtree of least validation loss, the smallest if several, of those that some alpha makes best.
+
+    For each alpha, the best subtree is the smallest one of least training loss + alpha x leaves. The larger alpha, the
+    smaller the tree, each one a subtree of the one before, from the tree as grown (alpha = -inf) to its root.
+    """
+    alpha, rise, in_turn = _weakest_links(nodes.left, train, validation)
+    alphas, step = np.unique(alpha[in_turn], return_inverse=True)
+    # The validation loss of each subtree in turn. The last one is the root.
+    loss = np.append(0.0, np.cumsum(np.bincount(step, rise[in_turn])))
+    loss += validation[0] - loss[-1]
+    smallest_best = np.flatnonzero(_no_worse(loss, loss.min()))[-1]
+    return alpha <= np.append(-np.inf, alphas)[smallest_best]
+
+
+PRUNINGS: dict[str, Callable[[Nodes, Floats, Floats], Flags]] = {
+    "cost_complexity": cost_complexity,
+    "reduced_error": reduced_error,
+}
+
+
+@kernel
+def _weakest_links(left: NDArray[np.int32], train: Floats, validation: Floats) -> tuple[Floats, Floats, Flags]:
+    """Return the alpha from which on each node is better a leaf, and what that does to the validation loss.
+
+    A node becomes a leaf where the line ``train + alpha`` of the leaf falls to the loss of the best subtree below it.
+    That one is found from its small end: both children are leaves for large alpha; below the largest alpha of a
+    link beneath, that link is whole again; and so on down to the crossing. Links above the crossing never break: the
+    node is a leaf by then. So each link enters a heap once and leaves it at most once: O(n log n) in all.
+
+    The third array says which links do break, one after the other, on the way from the tree as grown to the root.
+    """
+    n = left.shape[0]
+    alpha = np.full(n, np.inf)
+    rise = np.zeros(n)
+    in_turn = np.zeros(n, np.bool_)
+    train_rise = np.zeros(n)
+    fewer_leaves = np.zeros(n)
+    heap = np.full((n, 2), NONE, np.int32)
+    for node in range(n - 1, -1, -1):  # children have larger numbers than their parents
+        if left[node] < 0:
+            continue
+        a, b = left[node], left[node] + 1
+        train_up = train[node] - train[a] - train[b]
+        validation_up = validation[node] - validation[a] - validation[b]
+        fewer = 1.0
+        # Of all links below a node that may break, its own is the last: it is the top of their heap.
+        top = _merge(heap, alpha, a if left[a] >= 0 else NONE, b if left[b] >= 0 else NONE)
+        while top != NONE and train_up / fewer < alpha[top]:
+            train_up += train_rise[top]
+            validation_up += rise[top]
+            fewer += fewer_leaves[top]
+            in_turn[top] = False
+            top = _merge(heap, alpha, heap[top, 0], heap[top, 1])
+        alpha[node] = train_up / fewer
+        rise[node], train_rise[node], fewer_leaves[node] = validation_up, train_up, fewer
+        in_turn[node] = True
+        heap[node, 0] = top
+    return alpha, rise, in_turn
+
+
+@kernel
+def _merge(heap: NDArray[np.int32], key: Floats, a: int, b: int) -> int:
+    """Merge two skew heaps with the largest key on top; return the top. `heap` has the two children of each entry."""
+    if a == NONE or b == NONE:
+        return max(a, b)
+    if key[a] < key[b]:
+        a, b = b, a
+    top = a
+    while b != NONE:
+        rest = heap[a, 1]
+        heap[a, 1] = heap[a, 0]
+        if rest != NONE and key[rest] > key[b]:
+            rest, b = b, rest
+        heap[a, 0] = b
+        a, b = b, rest
+    return top
+
+
+def _cut(nodes: Nodes, becomes_leaf: Flags) -> Nodes:
+    """Return the tree in which some nodes are leaves, without the nodes and category sets that nothing leads to."""
+    nodes = nodes._replace(feature=np.where(becomes_leaf, np.int32(-1), nodes.feature))
+    kept = np.zeros(nodes.feature.size, np.bool_)
+    kept[0] = True
+    for level in _levels(nodes):
+        kept[nodes.left[level]] = True
+        kept[nodes.left[level] + 1] = True
+    number = np.cumsum(kept, dtype=np.int32) - np.int32(1)
+    splits = nodes.feature[kept] >= 0
+    parent = nodes.parent[kept]
+    category_set = np.where(splits, nodes.category_set[kept], NONE)
+    categorical = category_set >= 0
+    categories_left = nodes.categories_left[category_set[categorical]]
+    category_set[categorical] = np.arange(len(categories_left))
+    return Nodes(
+        feature=nodes.feature[kept],
+        threshold=np.where(splits, nodes.threshold[kept], 0),
+        missing_left=np.where(splits, nodes.missing_left[kept], 0),
+        left=np.where(splits, number[nodes.left[kept]], NONE),
+        parent=np.where(parent >= 0, number[parent], NONE),
+        category_set=category_set,
+        categories_left=categories_left,
+        counts=nodes.counts[kept],
+        weights=nodes.weights[kept],
+        gain=np.where(splits, nodes.gain[kept], 0.0),
+    )
