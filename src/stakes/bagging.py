@@ -10,13 +10,13 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from sklearn.base import clone
-from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from stakes.base import MemberClassifier, Records, ValidationRecords
+from stakes.base import MemberClassifier, Records, ValidationRecords, check_features
 from stakes.cost_tree import CostTreeClassifier, plot_of
 from stakes.costs import Costs
 from stakes.decision.decision import Decision
-from stakes.decision.rules import Votes
+from stakes.decision.rules import Evidence, Votes
 from stakes.members import ModelMembers, TreeMembers, take_columns
 from stakes.metrics import savings_score, total_cost
 from stakes.progress import progress
@@ -202,9 +202,7 @@ class CostBaggingClassifier(MemberClassifier):
 
     def _read(self, X: Any, *, reset: bool) -> Any:
         if self._tree is None:
-            X = X if hasattr(X, "shape") else np.asarray(X)
-            validate_data(self, X, reset=reset, skip_check_array=True)
-            return X
+            return check_features(self, X, reset=reset)
         table = read_table(self, X, reset=reset)
         if reset:
             self.binning_ = Binning(self._tree.max_bins, self._n_threads).fit(table)
@@ -323,7 +321,8 @@ class CostBaggingClassifier(MemberClassifier):
             raise AttributeError("members are trees of the engine: see members_.trees")
         return self.members_.models
 
-    def _oob(self, measure: Callable[..., float]) -> float:
+    def _oob(self) -> tuple[Evidence, Bools, Bools]:
+        """Return the records, their outcomes by members that did not see them, and for which there are any."""
         check_is_fitted(self)
         validation = self.validation_
         counts = None if validation is None else validation.counts(self.members_)
@@ -331,22 +330,39 @@ class CostBaggingClassifier(MemberClassifier):
             raise AttributeError("there are no out-of-bag records of both classes, or others were used for validation")
         evidence = validation.evidence(self.members_, self._n_threads)
         score = self.rules_.scores(evidence.said, evidence.costs, counts=counts, n_threads=self._n_threads)[0]
-        outcome = self.rules_.outcomes([score], evidence.costs)[0]
-        known = counts.any(axis=1)
+        return evidence, self.rules_.outcomes([score], evidence.costs)[0], np.asarray(counts.any(axis=1))
+
+    def _oob_measure(self, measure: Callable[..., float]) -> float:
+        evidence, outcome, known = self._oob()
         costs = evidence.costs[known]
         return measure(
             evidence.positive[known].astype(int), outcome[known].astype(int), fp_cost=costs.fp, fn_cost=costs.fn
         )
 
+    def predict_oob(self) -> NDArray[Any]:
+        """Decide on the training records, each by the members that were not trained on it.
+
+        A record that all members were trained on is decided by all of them.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_records,)
+        """
+        evidence, outcome, known = self._oob()
+        if not known.all():
+            score = self.rules_.scores(evidence.said, evidence.costs, n_threads=self._n_threads)[0]
+            outcome = np.where(known, outcome, self.rules_.outcomes([score], evidence.costs)[0])
+        return self._decode(outcome)
+
     @property
     def oob_cost_(self) -> float:
         """Total cost of the decision in force on the records out of the bag."""
-        return self._oob(total_cost)
+        return self._oob_measure(total_cost)
 
     @property
     def oob_savings_(self) -> float:
         """Savings of the decision in force on the records out of the bag."""
-        return self._oob(savings_score)
+        return self._oob_measure(savings_score)
 
 
 @dataclass(frozen=True)

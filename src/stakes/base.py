@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.model_selection import train_test_split
 from sklearn.utils import Tags, check_consistent_length
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
-from sklearn.utils.validation import check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from stakes.costs import Costs
 from stakes.decision.decision import Decision
@@ -27,7 +27,7 @@ from stakes.metrics import savings_score
 from stakes.sampling.base import generator
 from stakes.sampling.rows import take_rows
 
-__all__ = ["CostClassifier", "MemberClassifier", "Records", "ValidationRecords"]
+__all__ = ["CostClassifier", "MemberClassifier", "Records", "ValidationRecords", "check_features"]
 
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
@@ -237,6 +237,15 @@ class CostClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         )
 
 
+def check_features(estimator: Any, X: Any, *, reset: bool) -> Any:
+    """Check the names and number of features, and return them as they are: the members read them themselves."""
+    X = X if hasattr(X, "shape") else np.asarray(X)
+    if len(X.shape) != 2:
+        raise ValueError(f"Expected a table of 2 dimensions, got {len(X.shape)}. Reshape your data: X.reshape(-1, 1)")
+    validate_data(estimator, X, reset=reset, skip_check_array=True)
+    return X
+
+
 def _costs(given: dict[str, Any]) -> Costs:
     return Costs(**{name.removesuffix("_cost"): value for name, value in given.items()})
 
@@ -338,12 +347,21 @@ class MemberClassifier(CostClassifier):
         made = self._train(train, X_train, rng)
         if self.validation_ is None:
             self.validation_ = ValidationRecords(train) if self.validation is None else made
-        self._decide_by(self.decision)
+        self._decide_by(self._asked())
         return self
 
+    def _asked(self) -> Decision | None:
+        """Return the decision that the parameters ask for."""
+        return self.decision
+
+    def _ask(self, decision: Decision | None) -> None:
+        """Set the parameters so that they ask for a decision."""
+        self.decision = decision
+
     def _check_parameters(self) -> None:
-        if self.decision is not None and not isinstance(self.decision, Decision):
-            raise DecisionError(f"decision={self.decision!r} is not a Decision: write Decision(...), or None")
+        decision = self._asked()
+        if decision is not None and not isinstance(decision, Decision):
+            raise DecisionError(f"decision={decision!r} is not a Decision: write Decision(...), or None")
         allowed = self._validations()
         is_fraction = isinstance(self.validation, float | np.floating) and 0 < self.validation < 1
         if not is_fraction and self.validation not in allowed:
@@ -363,7 +381,8 @@ class MemberClassifier(CostClassifier):
 
     def _needs_validation(self) -> bool:
         """Whether records must be held out when it is left to the classifier."""
-        return self.decision is not None and self.decision.needs_validation
+        decision = self._asked()
+        return decision is not None and decision.needs_validation
 
     def _hold_out(
         self, positive: Bools, *, explicit: bool, rng: np.random.Generator
@@ -425,7 +444,7 @@ class MemberClassifier(CostClassifier):
         """
         check_is_fitted(self)
         other = copy.copy(self)
-        other.decision = decision
+        other._ask(decision)
         other._check_parameters()
         other._decide_by(decision)
         return other

@@ -1,0 +1,154 @@
+"""Any classifier, decided by costs: calibrate its probability, then compare it with a threshold (FRAMEWORK 2)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils import Tags, get_tags
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
+
+from stakes.base import MemberClassifier, Records, ValidationRecords, check_features
+from stakes.decision.decision import Decision
+from stakes.decision.rules import Votes
+from stakes.members import ModelMembers
+
+__all__ = ["CostDecisionClassifier"]
+
+# What scikit-learn calls Platt scaling.
+SIGMOID = "sigmoid"
+CALIBRATIONS = (None, SIGMOID, "platt", "isotonic", "logistic")
+THRESHOLDS = ("cost", "tuned", "half")
+
+
+class CostDecisionClassifier(MemberClassifier):
+    """Direct minimum expected cost classification with any scikit-learn compatible classifier.
+
+    Parameters
+    ----------
+    estimator : classifier
+        Anything with `fit` and `predict_proba`: logistic regression, gradient boosting, LightGBM, XGBoost ...
+    calibration : {"sigmoid", "isotonic", "logistic"}, default=None
+        How the probability is calibrated on validation records; "platt" is another name for "sigmoid".
+    threshold : {"cost", "tuned", "half"}, default="cost"
+        Positive iff the probability is above the record's T_cs; above the threshold that was cheapest on validation
+        records; or above 0.5.
+    weighted : bool, default=False
+        Train with each record weighted by its cost (FRAMEWORK 4). The probability then contains the costs already:
+        the threshold that goes with it is "half".
+    prefit : bool, default=False
+        Take the estimator as it is: it was trained elsewhere, and the records given to fit serve to calibrate and tune.
+    validation : float, "auto" or None, default="auto"
+        Where calibration and tuning get their records if fit is given none: a share of the training records, held
+        out; or the training records themselves (None). "auto" holds out a fifth where something needs it.
+    fp_cost, fn_cost : float, default=1
+        Constant costs, for where fit is given none.
+    cost_estimator : regressor or dict, default=None
+        Estimates costs that are not known when predicting.
+    pos_label : label, default=None
+        The positive class; the larger of the two labels by default.
+    random_state : int, Generator, RandomState or None, default=None
+        Seed of the records held out, and of the estimator if it has none.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (2,)
+    estimator_ : classifier
+        The fitted estimator.
+    decision_ : Decision
+        The decision in force.
+
+    Examples
+    --------
+    >>> from sklearn.ensemble import HistGradientBoostingClassifier
+    >>> from stakes import CostDecisionClassifier
+    >>> from stakes.datasets import make_transactions
+    >>> data = make_transactions(4000, random_state=0)
+    >>> clf = CostDecisionClassifier(HistGradientBoostingClassifier(), calibration="isotonic", random_state=0)
+    >>> clf = clf.fit(data.frame, data.target, fp_cost=5.0, fn_cost=data.costs.fn)
+    >>> labels = clf.predict(data.frame, fp_cost=5.0, fn_cost=data.costs.fn)
+    """
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        calibration: str | None = None,
+        threshold: str = "cost",
+        weighted: bool = False,
+        prefit: bool = False,
+        validation: float | str | None = "auto",
+        fp_cost: float = 1.0,
+        fn_cost: float = 1.0,
+        cost_estimator: Any = None,
+        pos_label: Any = None,
+        random_state: Any = None,
+    ) -> None:
+        self.estimator = estimator
+        self.calibration = calibration
+        self.threshold = threshold
+        self.weighted = weighted
+        self.prefit = prefit
+        self.validation = validation
+        self.fp_cost = fp_cost
+        self.fn_cost = fn_cost
+        self.cost_estimator = cost_estimator
+        self.pos_label = pos_label
+        self.random_state = random_state
+
+    n_jobs = None
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        if self.estimator is not None:
+            tags.input_tags = get_tags(self.estimator).input_tags
+        return tags
+
+    def _asked(self) -> Decision:
+        calibration = "platt" if self.calibration == SIGMOID else self.calibration
+        return Decision(output="average", calibration=calibration, threshold=self.threshold)
+
+    def _ask(self, decision: Decision | None) -> None:
+        decision = decision or self._default_decision()
+        self.calibration, self.threshold = decision.calibration, decision.threshold
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.estimator is None or not hasattr(self.estimator, "fit"):
+            raise TypeError(f"estimator={self.estimator!r} is not a classifier: give one with fit and predict_proba")
+        if self.weighted and (self.prefit or not has_fit_parameter(self.estimator, "sample_weight")):
+            raise ValueError(
+                "weighted=True trains with sample_weight, which "
+                + ("a prefit estimator cannot" if self.prefit else f"{self.estimator!r} does not take")
+            )
+
+    def _needs_validation(self) -> bool:
+        # What a prefit estimator is shown in fit are validation records.
+        return not self.prefit and super()._needs_validation()
+
+    def _read(self, X: Any, *, reset: bool) -> Any:
+        return check_features(self, X, reset=reset)
+
+    def _train(self, records: Records, X: Any, rng: np.random.Generator) -> ValidationRecords | None:
+        labels = self._decode(records.positive)
+        if self.prefit:
+            check_is_fitted(self.estimator)
+            self.estimator_ = self.estimator
+        else:
+            self.estimator_ = clone(self.estimator)
+            if self.estimator_.get_params().get("random_state", 0) is None:
+                self.estimator_.set_params(random_state=int(rng.integers(2**31)))
+            weight = records.weight
+            if self.weighted:
+                cost = records.costs.of(records.positive)
+                weight = cost / cost.mean() if weight is None else weight * cost / cost.mean()
+            self.estimator_.fit(X, labels, **({} if weight is None else {"sample_weight": weight}))
+        self.members_ = ModelMembers([self.estimator_], self.classes_[self._positive])
+        return ValidationRecords(records) if self.prefit else None
+
+    def _votes(self) -> Votes:
+        return Votes(output="average")
+
+    def _default_decision(self) -> Decision:
+        return Decision(output="average", threshold="half" if self.weighted else "cost")

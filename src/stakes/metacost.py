@@ -1,0 +1,239 @@
+"""MetaCost: one readable model, taught by a cost-sensitive one (FRAMEWORK 8.4)."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import clone
+from sklearn.dummy import DummyClassifier
+from sklearn.utils import Tags, check_consistent_length
+from sklearn.utils.validation import check_is_fitted
+
+from stakes.bagging import CostBaggingClassifier
+from stakes.base import CostClassifier, check_features
+from stakes.cost_tree import CostTreeClassifier
+from stakes.sampling.base import generator
+
+__all__ = ["MetaCostClassifier"]
+
+
+class MetaCostClassifier(CostClassifier):
+    """Relabel the training records by a cost-sensitive model, and train a single model on the new labels.
+
+    The single model needs no costs when it predicts: they are built into the labels it was shown. By default it is a
+    small tree, which can be printed and explained.
+
+    Parameters
+    ----------
+    estimator : classifier, default=None
+        The teacher: any cost-sensitive classifier of this package. None is bagging decided by T_cs.
+    final_estimator : classifier, default=None
+        The model that is trained on the new labels. None is a `CostTreeClassifier` of at most 16 leaves or so:
+        ``max_depth=4``.
+    out_of_bag : bool, default=False
+        Whether a record is relabelled only by the members that were not trained on it; the teacher must be bagging.
+        A record that all members were trained on is relabelled by all.
+    fp_cost, fn_cost : float, default=1
+        Constant costs, for where fit is given none.
+    cost_estimator : regressor or dict, default=None
+        Estimates costs that are not known for all training records.
+    pos_label : label, default=None
+        The positive class; the larger of the two labels by default.
+    random_state : int, Generator, RandomState or None, default=None
+        Seed of the teacher and the final model, where they have none of their own.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (2,)
+    teacher_ : classifier
+        The fitted teacher.
+    estimator_ : classifier
+        The fitted final model.
+    relabelled_ : ndarray of shape (n_records,)
+        The new labels of the training records.
+    relabelled_fraction_ : float
+        The share of the records whose label changed.
+
+    Examples
+    --------
+    >>> from stakes import CostBaggingClassifier, MetaCostClassifier
+    >>> from stakes.datasets import make_transactions
+    >>> data = make_transactions(4000, random_state=0)
+    >>> clf = MetaCostClassifier(CostBaggingClassifier(n_estimators=20), random_state=0)
+    >>> clf = clf.fit(data.frame, data.target, fp_cost=5.0, fn_cost=data.costs.fn)
+    >>> clf.predict(data.frame).shape
+    (4000,)
+    >>> print(clf.export_text(max_depth=1))  # doctest: +SKIP
+    """
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        final_estimator: Any = None,
+        out_of_bag: bool = False,
+        fp_cost: float = 1.0,
+        fn_cost: float = 1.0,
+        cost_estimator: Any = None,
+        pos_label: Any = None,
+        random_state: Any = None,
+    ) -> None:
+        self.estimator = estimator
+        self.final_estimator = final_estimator
+        self.out_of_bag = out_of_bag
+        self.fp_cost = fp_cost
+        self.fn_cost = fn_cost
+        self.cost_estimator = cost_estimator
+        self.pos_label = pos_label
+        self.random_state = random_state
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        final = self.final_estimator
+        tags.input_tags.allow_nan = final is None or final.__sklearn_tags__().input_tags.allow_nan
+        return tags
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        fp_cost: ArrayLike | None = None,
+        fn_cost: ArrayLike | None = None,
+        tp_cost: ArrayLike | None = None,
+        tn_cost: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        X_val: Any = None,
+        y_val: Any = None,
+        fp_cost_val: ArrayLike | None = None,
+        fn_cost_val: ArrayLike | None = None,
+    ) -> Self:
+        """Train the teacher, relabel the records, and train the final model.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_records, n_features)
+            Features.
+        y : array-like of shape (n_records,)
+            Labels, of two classes.
+        fp_cost, fn_cost : float or array-like of shape (n_records,), default=None
+            Cost of a false positive and of a false negative; those of the constructor by default.
+        tp_cost, tn_cost : float or array-like of shape (n_records,), default=None
+            Cost of a true positive and of a true negative; 0 by default.
+        sample_weight : array-like of shape (n_records,), default=None
+            How often each record counts.
+        X_val, y_val, fp_cost_val, fn_cost_val : default=None
+            Validation records for the teacher's decision.
+
+        Returns
+        -------
+        self
+        """
+        positive = self._encode(y)
+        check_consistent_length(X, positive)
+        X = check_features(self, X, reset=True)
+        costs = self._learn_costs(X, positive.size, fp_cost=fp_cost, fn_cost=fn_cost, tp_cost=tp_cost, tn_cost=tn_cost)
+        rng = generator(self.random_state)
+        weights = {} if sample_weight is None else {"sample_weight": sample_weight}
+        validation = {
+            "X_val": X_val, "y_val": y_val, "fp_cost_val": fp_cost_val, "fn_cost_val": fn_cost_val
+        }  # fmt: skip
+        self.teacher_ = _seeded(self.estimator, CostBaggingClassifier(), rng)
+        if self.pos_label is not None:
+            self.teacher_.set_params(pos_label=self.pos_label)
+        self.teacher_.fit(
+            X,
+            self._decode(positive),
+            fp_cost=costs.fp,
+            fn_cost=costs.fn,
+            **weights,
+            **{name: value for name, value in validation.items() if value is not None},
+        )
+        if self.out_of_bag:
+            if not isinstance(self.teacher_, CostBaggingClassifier):
+                raise ValueError(f"out_of_bag=True needs a CostBaggingClassifier as estimator, not {self.teacher_!r}")
+            self.relabelled_ = self.teacher_.predict_oob()
+        else:
+            self.relabelled_ = self.teacher_.predict(X, fp_cost=costs.fp, fn_cost=costs.fn)
+        self.relabelled_fraction_ = float(np.mean(self.relabelled_ != self._decode(positive)))
+        final = _seeded(self.final_estimator, CostTreeClassifier(max_depth=4), rng)
+        if np.unique(self.relabelled_).size < 2:
+            # The cheapest is to decide all records alike, which few classifiers can be taught.
+            final = DummyClassifier(strategy="most_frequent")
+        self.estimator_ = final.fit(X, self.relabelled_, **weights)
+        return self
+
+    def predict(
+        self,
+        X: Any,
+        *,
+        fp_cost: ArrayLike | None = None,
+        fn_cost: ArrayLike | None = None,
+        tp_cost: ArrayLike | None = None,
+        tn_cost: ArrayLike | None = None,
+    ) -> NDArray[Any]:
+        """Decide on records by the final model.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_records, n_features)
+            Features.
+        fp_cost, fn_cost, tp_cost, tn_cost : default=None
+            Accepted so that all classifiers can be called alike. They change nothing: the costs are in the labels
+            that the model was taught.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_records,)
+        """
+        check_is_fitted(self)
+        return self.estimator_.predict(check_features(self, X, reset=False))
+
+    def predict_proba(
+        self,
+        X: Any,
+        *,
+        fp_cost: ArrayLike | None = None,
+        fn_cost: ArrayLike | None = None,
+        tp_cost: ArrayLike | None = None,
+        tn_cost: ArrayLike | None = None,
+    ) -> NDArray[np.float64]:
+        """Return how sure the final model is of each label, not how probable the classes are.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_records, n_features)
+            Features.
+        fp_cost, fn_cost, tp_cost, tn_cost : default=None
+            Without effect, as in `predict`.
+
+        Returns
+        -------
+        shares : ndarray of shape (n_records, 2)
+            In the order of `classes_`.
+        """
+        check_is_fitted(self)
+        X = check_features(self, X, reset=False)
+        shares = np.zeros((X.shape[0], 2))
+        shares[:, np.searchsorted(self.classes_, self.estimator_.classes_)] = self.estimator_.predict_proba(X)
+        return shares
+
+    def export_text(self, **options: Any) -> str:
+        """Return the final tree as text; options as in `CostTreeClassifier.export_text`."""
+        check_is_fitted(self)
+        if isinstance(self.estimator_, DummyClassifier):
+            return f"all records are {self.relabelled_[0]}"
+        if not hasattr(self.estimator_, "export_text"):
+            raise AttributeError(f"{self.estimator_!r} is not a tree of this package, and has no export_text")
+        return str(self.estimator_.export_text(**options))
+
+
+def _seeded(given: Any, default: Any, rng: np.random.Generator) -> Any:
+    """Return a fresh copy of an estimator, with a seed where it has none."""
+    estimator = clone(default if given is None else given)
+    seed = int(rng.integers(2**31))
+    if estimator.get_params().get("random_state", 0) is None:
+        estimator.set_params(random_state=seed)
+    return estimator
