@@ -24,8 +24,6 @@ from stakes.sampling.base import MemberSampler, Sample, with_class_means
 from stakes.sampling.registry import make_sampler
 from stakes.sampling.rejection import Bootstrap
 from stakes.sampling.rows import append_rows, take_rows
-from stakes.table import read_table
-from stakes.tree.binning import Binning
 from stakes.tree.growing import Nodes, Space
 from stakes.tree.recipe import Plot, TreeRecipe
 from stakes.tree.trees import Trees
@@ -203,10 +201,7 @@ class CostBaggingClassifier(MemberClassifier):
     def _read(self, X: Any, *, reset: bool) -> Any:
         if self._tree is None:
             return check_features(self, X, reset=reset)
-        table = read_table(self, X, reset=reset)
-        if reset:
-            self.binning_ = Binning(self._tree.max_bins, self._n_threads).fit(table)
-        return self.binning_.transform(table)
+        return self._bin(X, self._tree.max_bins, reset=reset)
 
     def _train(self, records: Records, X: Any, rng: np.random.Generator) -> ValidationRecords | None:
         sampler = self._sampler()

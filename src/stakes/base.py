@@ -26,6 +26,9 @@ from stakes.members import ModelMembers, TreeMembers
 from stakes.metrics import savings_score
 from stakes.sampling.base import generator
 from stakes.sampling.rows import take_rows
+from stakes.table import read_table
+from stakes.tree.binning import Binned, Binning
+from stakes.tree.histogram import Bytes
 
 __all__ = ["CostClassifier", "MemberClassifier", "Records", "ValidationRecords", "check_features"]
 
@@ -282,6 +285,20 @@ class MemberClassifier(CostClassifier):
     def _default_decision(self) -> Decision:
         """Return the decision that `decision=None` stands for."""
 
+    def _bin(self, X: Any, max_bins: int, *, reset: bool) -> Bytes:
+        """Return the bins of the features, by a binning that is learnt where `reset` says so."""
+        if isinstance(X, Binned):
+            validate_data(self, X.X, reset=reset, skip_check_array=True)
+            if reset:
+                self.binning_ = X.binning
+            elif X.binning is not self.binning_:
+                raise ValueError("X was binned in another way than the training records: bin it by the same Binning")
+            return X.bins
+        table = read_table(self, X, reset=reset)
+        if reset:
+            self.binning_ = Binning(max_bins, self._n_threads).fit(table)
+        return self.binning_.transform(table)
+
     @property
     def _n_threads(self) -> int:
         return int(effective_n_jobs(self.n_jobs))
@@ -344,7 +361,7 @@ class MemberClassifier(CostClassifier):
             features = self._read(take_rows(X, held_out), reset=False)
             validation = ValidationRecords(_with_features(everything.take(held_out), features))
         self.validation_ = validation
-        made = self._train(train, X_train, rng)
+        made = self._train(train, X_train.X if isinstance(X_train, Binned) else X_train, rng)
         if self.validation_ is None:
             self.validation_ = ValidationRecords(train) if self.validation is None else made
         self._decide_by(self._asked())

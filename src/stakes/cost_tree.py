@@ -12,7 +12,6 @@ from stakes.base import MemberClassifier, Records, ValidationRecords
 from stakes.decision.decision import Decision
 from stakes.decision.rules import Votes
 from stakes.members import TreeMembers
-from stakes.table import read_table
 from stakes.tree.binning import MAX_BINS, Binning
 from stakes.tree.export import export_graphviz, export_text
 from stakes.tree.growing import Nodes
@@ -150,10 +149,7 @@ class CostTreeClassifier(MemberClassifier):
         return self.pruning is not None or super()._needs_validation()
 
     def _read(self, X: Any, *, reset: bool) -> Bytes:
-        table = read_table(self, X, reset=reset)
-        if reset:
-            self.binning_ = Binning(self.max_bins, self._n_threads).fit(table)
-        return self.binning_.transform(table)
+        return self._bin(X, self.max_bins, reset=reset)
 
     def _train(self, records: Records, X: Any, rng: np.random.Generator) -> ValidationRecords | None:
         plot = plot_of(records)

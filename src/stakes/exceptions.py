@@ -7,6 +7,7 @@ __all__ = [
     "DecisionError",
     "SamplingError",
     "StakesWarning",
+    "StudyError",
 ]
 
 
@@ -32,3 +33,7 @@ class StakesWarning(UserWarning):
 
 class ClassMeansWarning(StakesWarning):
     """Record-dependent costs were reduced to class means for a method defined on constant costs."""
+
+
+class StudyError(ValueError):
+    """A study that cannot be run as asked: bad input, or a results directory that does not fit."""

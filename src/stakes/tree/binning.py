@@ -15,7 +15,7 @@ from stakes.tree.histogram import BINS, Bytes
 from stakes.tree.jit import kernel
 from stakes.tree.splitting import MISSING
 
-__all__ = ["MAX_BINS", "Binning"]
+__all__ = ["MAX_BINS", "Binned", "Binning"]
 
 MAX_BINS = BINS - 1
 # Cuts between bins are found on at most this many records.
@@ -101,6 +101,33 @@ class Binning:
             with ThreadPoolExecutor(self.n_threads) as pool:
                 list(pool.map(fill, blocks))
         return bins
+
+
+class Binned:
+    """Records that are binned already, to be given to several classifiers as X: each of them bins anew otherwise.
+
+    Parameters
+    ----------
+    X : array-like or data frame of shape (n_records, n_features)
+        The features as they came, for whoever cannot use bins.
+    binning : Binning
+        Fitted to the training records.
+    bins : ndarray of shape (n_records, n_columns)
+        What the binning makes of `X`.
+    """
+
+    def __init__(self, X: Any, binning: Binning, bins: Bytes) -> None:
+        self.X = X
+        self.binning = binning
+        self.bins = bins
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of records and of features."""
+        return self.bins.shape[0], len(self.binning.names_)
+
+    def __len__(self) -> int:
+        return self.bins.shape[0]
 
 
 def _sample(n: int) -> NDArray[np.intp] | slice:

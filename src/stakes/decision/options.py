@@ -1,0 +1,134 @@
+"""All decisions that a trained ensemble can be asked for: the paper's table of combinations, and more (FRAMEWORK 10)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product
+from typing import Any, NamedTuple
+
+from sklearn.utils.validation import check_is_fitted
+
+from stakes.decision.decision import Decision
+from stakes.decision.rules import Votes
+from stakes.decision.weights import VOTE_WEIGHTS
+from stakes.members import TreeMembers
+from stakes.tree.leaves import LEAVES
+
+__all__ = ["DecisionOption", "decisions_for", "describe"]
+
+THRESHOLDS = ("half", "cost", "tuned")
+# The paper combines curtailment with no other smoothing.
+IN_PAPER_LEAVES = ("frequency", "laplace", "m_estimate", "curtailment")
+
+
+class DecisionOption(NamedTuple):
+    """A decision, in a line, and whether the paper's table of combinations has it."""
+
+    decision: Decision
+    description: str
+    in_paper: bool
+
+
+def decisions_for(estimator: Any) -> list[DecisionOption]:
+    """Return every decision that makes sense for a trained classifier.
+
+    Parameters
+    ----------
+    estimator : fitted CostTreeClassifier, CostBaggingClassifier, CostBoostClassifier or CostDecisionClassifier
+
+    Returns
+    -------
+    options : list of DecisionOption
+        Each has a `decision` for ``estimator.with_decision``, a `description`, and tells whether it is `in_paper`.
+        Decisions that always give the same outcomes as another are left out.
+
+    Examples
+    --------
+    >>> from stakes import CostBaggingClassifier, decisions_for
+    >>> from stakes.datasets import make_churn
+    >>> data = make_churn(500, random_state=0)
+    >>> forest = CostBaggingClassifier(n_estimators=5, random_state=0).fit(data.frame, data.target)
+    >>> options = decisions_for(forest)
+    >>> len(options)
+    219
+    >>> print(options[1].description)
+    mean probability, above T_cs
+    """
+    check_is_fitted(estimator)
+    if not hasattr(estimator, "with_decision"):
+        raise TypeError(f"{type(estimator).__name__} has no members to decide by: its decision is trained in")
+    votes: Votes = estimator._votes()
+    if not votes.averages:
+        return list(_of_boosting(estimator.decision_.member, estimator.decision_.leaf))
+    if not isinstance(estimator.members_, TreeMembers):
+        return list(_of_models(len(estimator.members_)))
+    if estimator.members_.weighted:
+        return list(_of_weighted_trees())
+    return list(_of_trees(len(estimator.members_)))
+
+
+def _of_trees(n_members: int) -> Iterator[DecisionOption]:
+    for leaf, threshold in product(LEAVES, THRESHOLDS):
+        yield _option(Decision(leaf=leaf, output="average", threshold=threshold), leaf in IN_PAPER_LEAVES)
+    for calibration in ("platt", "isotonic"):
+        for threshold in ("half", "cost", "tuned"):
+            yield _option(Decision(output="average", calibration=calibration, threshold=threshold), False)
+    if n_members == 1:
+        # One vote is the outcome: only how it is cast matters. By T_cs or T_thr it is the mean probability's decision.
+        yield _option(Decision(output="vote"), True)
+        return
+    votes = [("label", "frequency"), *product(("cost", "tuned"), LEAVES)]
+    for (member, leaf), weight, threshold in product(votes, VOTE_WEIGHTS, THRESHOLDS):
+        decision = Decision(leaf=leaf, member=member, output="vote", vote_weight=weight, threshold=threshold)
+        yield _option(decision, leaf in IN_PAPER_LEAVES)
+
+
+def _of_weighted_trees() -> Iterator[DecisionOption]:
+    for threshold in THRESHOLDS:
+        yield _option(Decision(output="average", threshold=threshold), True)
+    for member, weight, threshold in product(("label", "cost", "tuned"), ("node", *VOTE_WEIGHTS), THRESHOLDS):
+        yield _option(Decision(member=member, output="vote", vote_weight=weight, threshold=threshold), True)
+
+
+def _of_models(n_members: int) -> Iterator[DecisionOption]:
+    for calibration, threshold in product((None, "platt", "isotonic"), THRESHOLDS):
+        decision = Decision(output="average", calibration=calibration, threshold=threshold)
+        yield _option(decision, calibration is None)
+    if n_members > 1:
+        for member, weight, threshold in product(("label", "cost", "tuned"), VOTE_WEIGHTS, THRESHOLDS):
+            yield _option(Decision(member=member, output="vote", vote_weight=weight, threshold=threshold), True)
+
+
+def _of_boosting(member: str, leaf: str) -> Iterator[DecisionOption]:
+    """Return the decisions of boosting, whose members voted in a certain way while they were trained."""
+    for calibration, threshold in product((None, "logistic", "logistic_unscaled", "platt", "isotonic"), THRESHOLDS):
+        decision = Decision(member=member, leaf=leaf, output="vote", calibration=calibration, threshold=threshold)
+        yield _option(decision, calibration != "logistic_unscaled")
+
+
+def _option(decision: Decision, in_paper: bool) -> DecisionOption:
+    return DecisionOption(decision, describe(decision), in_paper)
+
+
+_CASTS = {"label": "votes by label", "cost": "votes by T_cs", "tuned": "votes by T_thr"}
+_WEIGHTS = {
+    "equal": "equal weights",
+    "log_odds": "weights ln((1-eps)/eps)",
+    "accuracy": "weights 1-eps",
+    "exp_odds": "weights exp((1-eps)/eps)",
+    "squared_odds": "weights ((1-eps)/eps)^2",
+    "node": "weights of the leaf",
+}
+_THRESHOLDS = {"half": "above 0.5", "cost": "above T_cs", "tuned": "above T_thr", "mec_vote": "times their cost"}
+
+
+def describe(decision: Decision) -> str:
+    """Return a decision in a line."""
+    parts = ["mean probability" if decision.output == "average" else _CASTS[decision.member]]
+    if decision.leaf != "frequency":
+        parts[0] += f" ({decision.leaf.replace('_', ' ')})"
+    if decision.vote_weight is not None:
+        parts.append(_WEIGHTS[decision.vote_weight])
+    if decision.calibration is not None:
+        parts.append(f"calibrated by {decision.calibration.replace('_', ' ')}")
+    return ", ".join([*parts, _THRESHOLDS[decision.threshold]])

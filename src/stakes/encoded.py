@@ -1,0 +1,131 @@
+"""Data frames with text, for classifiers that take numbers and categories only."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+import polars as pl
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.utils import Tags, get_tags
+from sklearn.utils.validation import check_is_fitted
+
+from stakes.table import Table, read_table
+
+__all__ = ["EncodedClassifier"]
+
+# scikit-learn's gradient boosting takes no more categories than it has bins.
+MOST_CATEGORIES = 254
+
+
+class EncodedClassifier(ClassifierMixin, BaseEstimator):
+    """A classifier that is shown numbers: texts and categories are numbered, missing and unseen ones are NaN.
+
+    Parameters
+    ----------
+    estimator : classifier
+        If it has a parameter `categorical_features`, as scikit-learn's gradient boosting does, it is told which
+        columns hold categories.
+
+    Attributes
+    ----------
+    classes_ : ndarray
+    estimator_ : classifier
+        The fitted estimator.
+    categories_ : list
+        For each feature None, or its categories; the rarest beyond 254 are left out.
+
+    Examples
+    --------
+    >>> from sklearn.ensemble import HistGradientBoostingClassifier
+    >>> from stakes.datasets import make_churn
+    >>> from stakes.encoded import EncodedClassifier
+    >>> data = make_churn(500, random_state=0)
+    >>> EncodedClassifier(HistGradientBoostingClassifier(max_iter=5)).fit(data.frame, data.target).classes_
+    array([0, 1])
+    """
+
+    def __init__(self, estimator: Any) -> None:
+        self.estimator = estimator
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags = get_tags(self.estimator).input_tags
+        return tags
+
+    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
+        """Learn the categories, and fit the estimator.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_records, n_features)
+            Features.
+        y : array-like of shape (n_records,)
+            Labels.
+        sample_weight : array-like of shape (n_records,), default=None
+            How much each record counts.
+
+        Returns
+        -------
+        self
+        """
+        table = read_table(self, X, reset=True)
+        self.categories_ = [_categories(column) if isinstance(column, pl.Series) else None for column in table]
+        self.estimator_ = clone(self.estimator)
+        mask = np.array([categories is not None for categories in self.categories_])
+        if mask.any() and "categorical_features" in self.estimator_.get_params():
+            self.estimator_.set_params(categorical_features=mask)
+        options = {} if sample_weight is None else {"sample_weight": sample_weight}
+        self.estimator_.fit(self._numbers(table), y, **options)
+        self.classes_ = self.estimator_.classes_
+        return self
+
+    def _numbers(self, table: Table) -> NDArray[Any]:
+        if isinstance(table.values, np.ndarray):
+            return table.values
+        columns = []
+        for column, categories in zip(table, self.categories_, strict=True):
+            if categories is None:
+                columns.append(np.asarray(column, dtype=np.float64))
+                continue
+            texts = column if isinstance(column, pl.Series) else pl.Series(column).cast(pl.String)
+            codes = np.arange(len(categories), dtype=np.float64)
+            coded = texts.replace_strict(categories, codes, default=np.nan, return_dtype=pl.Float64)
+            columns.append(coded.fill_null(np.nan).to_numpy())
+        return np.column_stack(columns)
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Return the probabilities of the classes.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_records, n_features)
+            Features.
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_records, n_classes)
+        """
+        check_is_fitted(self)
+        return self.estimator_.predict_proba(self._numbers(read_table(self, X, reset=False)))
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the most probable classes.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_records, n_features)
+            Features.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_records,)
+        """
+        check_is_fitted(self)
+        return self.estimator_.predict(self._numbers(read_table(self, X, reset=False)))
+
+
+def _categories(column: pl.Series) -> list[str]:
+    counted = column.drop_nulls().value_counts(sort=True)
+    return sorted(counted[column.name].head(MOST_CATEGORIES).to_list())

@@ -1,0 +1,1 @@
+"""The engine: binning, growing, pruning, leaf tables, predicting; a module for each step."""
