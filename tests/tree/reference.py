@@ -254,7 +254,7 @@ def gain_and_ratio(problem, masks):
 
 
 def assert_best(problem, criterion, min_leaf, left):
-    """Check a node by exhaustive search: `left` is the best left side, or None is right in saying that there is none."""
+    """Check a node by exhaustive search: `left` is the best left side, or None where there is none."""
     node = sums(problem, np.ones(problem.y.size))
     total = node.positive[0] + node.negative[0]
     # With at least two records to a side the best split need not be a cut in the order of P+, which is all that

@@ -138,7 +138,7 @@ def make_noisy(seed, n, d=6, n_values=60, missing=False):
 @pytest.mark.parametrize(
     ("n", "limits"),
     [
-        (100, {"max_depth": 2, "min_samples_leaf": 10}),
+        (200, {"max_depth": 2, "min_samples_leaf": 20}),
         (600, {"max_depth": 4, "min_samples_split": 100}),
         (3000, {"min_samples_leaf": 100}),
         (12_000, {"max_depth": 7, "min_samples_leaf": 200}),
@@ -177,7 +177,9 @@ def test_weight_two_equals_multiplicity_two_equals_a_record_given_twice(criterio
         problem = random_problem(rng, n=40, weights="real")._replace(multiplicity=times)
         table, many = fit(problem, criterion=criterion)
         _, heavy = fit(problem._replace(weight=problem.weight * times, multiplicity=once), criterion=criterion)
-        _, repeated = fit(problem._replace(multiplicity=once).take(np.repeat(np.arange(40), times)), criterion=criterion)
+        _, repeated = fit(
+            problem._replace(multiplicity=once).take(np.repeat(np.arange(40), times)), criterion=criterion
+        )
         np.testing.assert_allclose(many.share(table), heavy.share(table), rtol=1e-9)
         assert nested(many.nodes) == nested(repeated.nodes)
 
@@ -244,7 +246,7 @@ def test_order_of_the_records_does_not_matter(criterion, weights, n, max_feature
 def test_scaling_all_weights_changes_nothing(criterion):
     rng = np.random.default_rng(0)
     problem = random_problem(rng, n=300, weights="real")
-    table, grown = fit(problem, criterion=criterion)
+    _, grown = fit(problem, criterion=criterion)
     for scale in (2.0**-600, 2.0**600):
         scaled = fit(problem._replace(weight=problem.weight * scale), criterion=criterion)[1]
         np.testing.assert_array_equal(scaled.nodes.feature, grown.nodes.feature)
@@ -453,9 +455,9 @@ def test_unseen_categories_go_where_missing_goes(missing_is):
 @pytest.mark.parametrize("missing_is", [0, 1])
 def test_categories_unseen_in_a_node_go_where_missing_goes_there(missing_is):
     # The number is the better first split; with number 1, the category decides, and "c" is only seen with number 0.
-    number = np.array([0.0] * 60 + [1.0] * 40)
-    category = np.array(["c"] * 30 + ["a"] * 15 + ["b"] * 15 + ["a"] * 18 + ["b"] * 18 + [None] * 4, object)
-    y = np.r_[np.zeros(60, int), np.zeros(18, int), np.ones(18, int), np.full(4, missing_is)]
+    number = np.array([0.0] * 90 + [1.0] * 40)
+    category = np.array(["c"] * 30 + ["b"] * 60 + ["a"] * 18 + ["b"] * 18 + [None] * 4, object)
+    y = np.r_[np.zeros(90, int), np.zeros(18, int), np.ones(18, int), np.full(4, missing_is)]
     grown = fit_tree(table_of([number, category]), y)
     assert grown.nodes.feature.tolist().count(0) == grown.nodes.feature.tolist().count(1) == 1
     assert grown.nodes.feature[0] == 0
@@ -520,7 +522,7 @@ def test_tiny_and_huge_weights_do_not_overflow(scale):
     nodes = fit_tree(Table(x), [0, 0, 1, 1], weight=np.full(4, scale)).nodes
     assert nodes.counts[0].tolist() == [2, 2]
     assert np.isfinite(nodes.weights).all()
-    np.testing.assert_allclose(nodes.weights[0], 2 * scale, rtol=1e-9, atol=1e-300)
+    np.testing.assert_allclose(nodes.weights[0], 2 * scale, rtol=1e-7, atol=1e-310)
 
 
 @criteria

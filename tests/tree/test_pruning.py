@@ -426,20 +426,22 @@ def made_tree(parents):
     )
 
 
+def summed_up(nodes, more):
+    """The losses of nodes that lose this much more than their children do."""
+    loss = list(more)
+    for node in range(len(loss) - 1, 0, -1):
+        loss[nodes.parent[node]] += loss[node]
+    return loss
+
+
 @st.composite
 def trees_with_losses(draw, max_splits):
-    """Losses by how much a node loses more than its children do: mostly something, so that long sequences arise."""
     nodes = made_tree(draw(st.lists(st.integers(0, 1000), max_size=max_splits)))
     n = nodes.feature.size
 
     def losses():
-        more = draw(
-            st.lists(st.integers(*draw(st.sampled_from([(-1, 2), (-9, 9), (0, 1000)]))), min_size=n, max_size=n)
-        )
-        loss = more.copy()
-        for node in range(n - 1, 0, -1):
-            loss[nodes.parent[node]] += loss[node]
-        return loss
+        more = st.integers(*draw(st.sampled_from([(-1, 2), (-9, 9), (0, 1000)])))
+        return summed_up(nodes, draw(st.lists(more, min_size=n, max_size=n)))
 
     return nodes, losses(), losses()
 
@@ -485,14 +487,32 @@ def test_cost_complexity_finds_the_smallest_of_all_best_subtrees_for_any_alpha(t
     assert leaves_below(nodes, set(np.flatnonzero(flags))) == best
 
 
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("grows", ["left", "right"])
-def test_a_tree_as_deep_as_can_be_is_pruned_as_by_the_reference(method, grows):
-    nodes = made_tree([0 if grows == "left" else -1] * 150)
+def best_for(alpha, nodes, loss):
+    """The smallest subtree of least loss + alpha x leaves, node by node from the last one up."""
+    best, cut = [value + alpha for value in loss], set()
+    for node in range(len(loss) - 1, -1, -1):
+        if nodes.feature[node] >= 0:
+            below = sum(best[child] for child in children(nodes, node))
+            if best[node] <= below:
+                cut.add(node)
+            best[node] = min(best[node], below)
+    return cut
+
+
+# The next leaf to split, of those there are: any, one of the last, the first, the last.
+SHAPES = {"bushy": (0, 1000), "deep": (-40, 0), "left": (0, 1), "right": (-1, 0)}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_large_trees_have_the_best_subtree_for_any_alpha(shape):
     rng = np.random.default_rng(0)
-    train, validation = rng.integers(0, 50, (2, nodes.feature.size)).tolist()
-    flags = PRUNINGS[method](nodes, np.array(train, float), np.array(validation, float))
-    assert same_leaves(nodes, flags, REFERENCES[method](nodes, train, validation))
+    for _ in range(8):
+        nodes = made_tree(rng.integers(*SHAPES[shape], 200))
+        more = np.exp(rng.uniform(0, 9, nodes.feature.size)).astype(int)
+        loss = summed_up(nodes, more.tolist())
+        for alpha in np.exp(rng.uniform(0, 9, 40)).astype(int).tolist():
+            flags = PRUNINGS["cost_complexity"](nodes, np.array(loss, float), np.array(loss, float) + alpha)
+            assert same_leaves(nodes, flags, best_for(alpha, nodes, loss))
 
 
 def nodes_of(tree):

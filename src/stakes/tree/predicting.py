@@ -8,96 +8,131 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stakes.tree.growing import Nodes
-from stakes.tree.histogram import Bytes, Ints
+from stakes.tree.histogram import BINS, Bytes
 from stakes.tree.jit import kernel
 
-__all__ = ["leaf_ids", "pack"]
+__all__ = ["MOST_FEATURES", "Words", "leaf_ids", "pack"]
 
-# A node in 64 bits: its left child above, then its feature, its threshold, and flags.
-CHILD, FEATURE, THRESHOLD = 32, 16, 8
-MISSING_RIGHT, CATEGORICAL, LEFT_IS_LEAF, RIGHT_IS_LEAF = 1, 2, 4, 8
+Words = NDArray[np.uint64]
 
-BLOCK = 1024  # records that walk down a tree side by side: their bins, and the tree, stay in the cache
+# A node in 64 bits: its left child above, then 20 bits for its feature, 8 for its threshold, and flags. All arithmetic
+# is on unsigned words: signed indices would be checked for being negative at every step.
+CHILD, FEATURE, THRESHOLD = np.uint64(32), np.uint64(12), np.uint64(4)
+FEATURE_MASK, BYTE = np.uint64(0xFFFFF), np.uint64(0xFF)
+MISSING_RIGHT, CATEGORICAL = np.uint64(1), np.uint64(2)
+MOST_FEATURES = int(FEATURE_MASK)
+
+BLOCK = 1024  # records whose bins stay in the cache while all trees are walked
 
 
-def pack(nodes: Nodes) -> Ints:
-    """Return each node as one word."""
+def pack(nodes: Nodes) -> Words:
+    """Return each node as one word.
+
+    A leaf is a node that sends all records to the left, and is its own left child: who arrived can walk on.
+    """
     splits = nodes.feature >= 0
-    left = np.where(splits, nodes.left, 0).astype(np.int64)
-    flags = (
-        np.where(nodes.missing_left, 0, MISSING_RIGHT)
-        | np.where(nodes.category_set >= 0, CATEGORICAL, 0)
-        | np.where(splits[left], 0, LEFT_IS_LEAF)
-        | np.where(splits[np.minimum(left + 1, splits.size - 1)], 0, RIGHT_IS_LEAF)
-    )
+    missing_left = np.where(splits, nodes.missing_left, 1)
+    child = np.where(splits, nodes.left, np.arange(splits.size)).astype(np.uint64)
+    feature = np.where(splits, nodes.feature, 0).astype(np.uint64)
     # Missing values have bin 0. Where they go right, one is taken off every bin, and 0 turns into 255.
-    threshold = np.where(nodes.missing_left, nodes.threshold, np.maximum(nodes.threshold, 1) - 1).astype(np.int64)
-    feature = np.where(splits, nodes.feature, 0).astype(np.int64)
-    return left << CHILD | feature << FEATURE | threshold << THRESHOLD | flags
+    threshold = np.where(missing_left, nodes.threshold, np.maximum(nodes.threshold, 1) - 1)
+    threshold = np.where(splits, threshold, BINS - 1).astype(np.uint64)
+    flags = np.where(missing_left, 0, MISSING_RIGHT) | np.where(nodes.category_set >= 0, CATEGORICAL, 0)
+    return child << CHILD | feature << FEATURE | threshold << THRESHOLD | flags.astype(np.uint64)
+
+
+@kernel
+def _feature(node: np.uint64) -> np.uint64:
+    return (node >> FEATURE) & FEATURE_MASK
+
+
+@kernel
+def _child(node: np.uint64, bin_: int) -> np.uint64:
+    """Return the child that a record with this bin goes to, by the threshold of the node."""
+    shifted = (np.uint64(bin_) - (node & MISSING_RIGHT)) & BYTE
+    return (node >> CHILD) + np.uint64(shifted > ((node >> THRESHOLD) & BYTE))
+
+
+@kernel
+def _child_by_set(node: np.uint64, bin_: int, word: np.uint64) -> np.uint64:
+    """Return the child that a record with this bin goes to, by the part of the node's category set for it."""
+    left = (word >> np.uint64(bin_ & 63)) & np.uint64(1)
+    return (node >> CHILD) + np.uint64(1) - left
 
 
 @kernel
 def _walk(
     bins: Bytes,
-    packed: Ints,
+    width: int,
+    packed: Words,
     category_set: NDArray[np.int32],
-    categories_left: NDArray[np.uint64],
+    categories_left: Words,
     roots: NDArray[np.int64],
     leaf_number: NDArray[np.int32],
     ids: NDArray[np.int32],
     start: int,
     end: int,
 ) -> None:
-    """Write the leaf of each record of ``start .. end-1`` in each tree.
+    """Write the leaf of each record of ``start .. end-1`` in each tree; `bins` are end to end, `width` per record.
 
-    All records of a block take a step before any takes the next one: steps of different records do not wait for each
-    other's memory, and those that arrived at a leaf drop out of the list of walkers.
+    Four records walk down side by side, because each waits for memory at every step.
     """
     any_categorical = categories_left.shape[0] > 0
-    at = np.empty(BLOCK, np.int32)
-    walkers = np.empty(BLOCK, np.int32)
+    one = np.uint64(width)
     for first in range(start, end, BLOCK):
-        n = min(BLOCK, end - first)
+        last = min(first + BLOCK, end)
         for tree in range(roots.shape[0]):
-            root = roots[tree]
-            for i in range(n):
-                at[i] = root
-                walkers[i] = i
-            n_walkers = n if leaf_number[root] < 0 else 0
-            while n_walkers > 0:
-                n_still = 0
-                for w in range(n_walkers):
-                    i = np.int64(walkers[w])
-                    here = np.int64(at[i])
-                    node = packed[here]
-                    bin_ = np.int64(bins[first + i, (node >> FEATURE) & 0xFFFF])
-                    right = np.int64(((bin_ - (node & MISSING_RIGHT)) & 0xFF) > ((node >> THRESHOLD) & 0xFF))
-                    if any_categorical and node & CATEGORICAL:
-                        word = categories_left[category_set[here], bin_ >> 6]
-                        right = 1 - np.int64((word >> np.uint64(bin_ & 63)) & np.uint64(1))
-                    at[i] = (node >> CHILD) + right
-                    walkers[n_still] = i
-                    n_still += 1 - ((node >> (2 + right)) & 1)
-                n_walkers = n_still
-            for i in range(n):
-                ids[first + i, tree] = leaf_number[at[i]]
+            root = np.uint64(roots[tree])
+            for i in range(first, last, 4):
+                # Beyond the last record, that one walks again.
+                j, k, l = min(i + 1, last - 1), min(i + 2, last - 1), min(i + 3, last - 1)
+                row_i, row_j, row_k, row_l = (
+                    np.uint64(i) * one,
+                    np.uint64(j) * one,
+                    np.uint64(k) * one,
+                    np.uint64(l) * one,
+                )
+                at_i, at_j, at_k, at_l = root, root, root, root
+                moved = np.uint64(1)
+                while moved != np.uint64(0):
+                    node_i, node_j, node_k, node_l = packed[at_i], packed[at_j], packed[at_k], packed[at_l]
+                    bin_i, bin_j = bins[row_i + _feature(node_i)], bins[row_j + _feature(node_j)]
+                    bin_k, bin_l = bins[row_k + _feature(node_k)], bins[row_l + _feature(node_l)]
+                    to_i, to_j = _child(node_i, bin_i), _child(node_j, bin_j)
+                    to_k, to_l = _child(node_k, bin_k), _child(node_l, bin_l)
+                    if any_categorical:
+                        if node_i & CATEGORICAL:
+                            to_i = _child_by_set(node_i, bin_i, categories_left[category_set[at_i], bin_i >> 6])
+                        if node_j & CATEGORICAL:
+                            to_j = _child_by_set(node_j, bin_j, categories_left[category_set[at_j], bin_j >> 6])
+                        if node_k & CATEGORICAL:
+                            to_k = _child_by_set(node_k, bin_k, categories_left[category_set[at_k], bin_k >> 6])
+                        if node_l & CATEGORICAL:
+                            to_l = _child_by_set(node_l, bin_l, categories_left[category_set[at_l], bin_l >> 6])
+                    moved = (at_i ^ to_i) | (at_j ^ to_j) | (at_k ^ to_k) | (at_l ^ to_l)
+                    at_i, at_j, at_k, at_l = to_i, to_j, to_k, to_l
+                ids[i, tree] = leaf_number[at_i]
+                ids[j, tree] = leaf_number[at_j]
+                ids[k, tree] = leaf_number[at_k]
+                ids[l, tree] = leaf_number[at_l]
 
 
 def leaf_ids(
     bins: Bytes,
-    packed: Ints,
+    packed: Words,
     category_set: NDArray[np.int32],
-    categories_left: NDArray[np.uint64],
+    categories_left: Words,
     roots: NDArray[np.int64],
     leaf_number: NDArray[np.int32],
     n_threads: int = 1,
 ) -> NDArray[np.int32]:
     """Return the leaf, numbered through all trees, that each record reaches in each tree."""
-    n = bins.shape[0]
+    n, width = bins.shape
+    flat = np.ascontiguousarray(bins).reshape(-1)
     ids = np.empty((n, roots.size), np.int32)
 
     def walk(start: int, end: int) -> None:
-        _walk(bins, packed, category_set, categories_left, roots, leaf_number, ids, start, end)
+        _walk(flat, width, packed, category_set, categories_left, roots, leaf_number, ids, start, end)
 
     if n_threads == 1 or n <= BLOCK:
         walk(0, n)

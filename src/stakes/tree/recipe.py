@@ -130,9 +130,11 @@ class TreeRecipe:
         tell_before_compiling(grow)
         times = np.ones(plot.positive.size, np.int32) if multiplicity is None else multiplicity.astype(np.int32)
         sample_weight = plot.weight
-        if sample_weight is not None and _countable(times * sample_weight):
-            # Whole weights are repetitions, and these need no weights at all.
-            times, sample_weight = (times * sample_weight).astype(np.int32), None
+        if sample_weight is not None:
+            times = np.where(sample_weight > 0, times, 0).astype(np.int32)  # who does not count is in no leaf
+            if _countable(times * sample_weight):
+                # Whole weights are repetitions, and these need no weights at all.
+                times, sample_weight = (times * sample_weight).astype(np.int32), None
         weight = _product(sample_weight, cost_weight, plot.cost if self.criterion == "cost" else None)
         settings = Settings(
             CRITERIA[self.criterion],

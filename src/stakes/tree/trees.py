@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stakes.tree.growing import Nodes
-from stakes.tree.histogram import Bytes, Ints
-from stakes.tree.predicting import leaf_ids, pack
+from stakes.tree.histogram import Bytes
+from stakes.tree.predicting import Words, leaf_ids, pack
 
 __all__ = ["Trees"]
 
@@ -95,7 +95,7 @@ class Trees:
         return depth
 
     @cached_property
-    def _packed(self) -> Ints:
+    def _packed(self) -> Words:
         return pack(self.nodes)
 
     def apply(self, bins: Bytes, n_threads: int = 1) -> NDArray[np.int32]:

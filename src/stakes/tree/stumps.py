@@ -1,0 +1,222 @@
+"""Trees of one split on all records, again and again with other weights: what boosting grows most.
+
+The result is that of `grow` with a depth of 1. Nothing is copied, though, because the records of a root are all
+records: the histograms are made where the bins are, eight features at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stakes.tree.criteria import COST, GAIN_RATIO, node_loss
+from stakes.tree.growing import Nodes, Settings, Space, _fixed_point
+from stakes.tree.histogram import BINS, Bytes, Ints
+from stakes.tree.jit import kernel, tell_before_compiling
+from stakes.tree.splitting import (
+    ENTRIES,
+    LEFT,
+    MISSING,
+    NO_SPLIT,
+    NOT_SEEN,
+    RIGHT,
+    Split,
+    best_split,
+    read_all,
+    sort_by_share,
+)
+
+__all__ = ["Stump", "Stumps"]
+
+Floats = NDArray[np.float64]
+
+# Features whose bins are read as one word, and whose histograms fit into the nearest cache together.
+BLOCK = 8
+# With fewer records than this, another thread costs more than it saves.
+MANY = 4096
+
+
+class Stump(NamedTuple):
+    """A tree of one split, or of none; and the leaf that each record is in."""
+
+    nodes: Nodes
+    leaf: NDArray[np.int32]
+
+
+@kernel
+def _search(
+    words: NDArray[np.uint64],
+    block: int,
+    positive: Bytes,
+    weight: Floats,
+    scale: float,
+    count_bits: int,
+    n_bins: NDArray[np.int32],
+    categoricals: Bytes,
+    criterion: int,
+    min_leaf: int,
+    hist: Ints,
+) -> Split:
+    """Make the histograms of a block of features, and return the best split on one of them."""
+    hist[block] = 0
+    for i in range(words.shape[0]):
+        value = (np.int64(weight[i] * scale + 0.5) << count_bits) | 1
+        side = np.int64(positive[i])
+        word = words[i, block]
+        for j in range(BLOCK):
+            hist[block, j, 2 * np.int64((word >> np.uint64(8 * j)) & np.uint64(0xFF)) + side] += value
+    occupied = np.empty(ENTRIES, np.int64)
+    best = NO_SPLIT
+    for j in range(min(BLOCK, n_bins.shape[0] - BLOCK * block)):
+        feature = BLOCK * block + j
+        categorical = categoricals[feature] != 0
+        merge = min_leaf <= 1 and not categorical
+        k = read_all(occupied, hist, block, j, n_bins[feature], count_bits, merge)
+        if k < 2:
+            continue
+        if categorical:
+            sort_by_share(occupied, k)
+        best, _, _ = best_split(best, occupied, k, feature, categorical, criterion, min_leaf, -np.inf)
+    return best
+
+
+class Stumps:
+    """Grow stumps on the same records with different weights.
+
+    Parameters
+    ----------
+    bins : ndarray of shape (n_records, n_columns)
+        Binned records, padded to a multiple of eight columns.
+    positive : ndarray of shape (n_records,), dtype=uint8
+    space : Space
+        What the bins stand for.
+    settings : Settings
+        As for `grow`, with a depth of 1, all features, and any criterion but the gain ratio.
+    each : callable, default=map
+        Applies a function to each block of features: `map`, or that of a pool of threads.
+    """
+
+    def __init__(
+        self,
+        bins: Bytes,
+        positive: Bytes,
+        space: Space,
+        settings: Settings,
+        each: Callable[[Callable[[int], Split], Iterable[int]], Iterable[Any]] = map,
+    ) -> None:
+        assert settings.max_depth == 1 and settings.criterion != GAIN_RATIO
+        self.bins = bins
+        self.words = np.ascontiguousarray(bins).view(np.uint64)
+        self.positive = positive
+        self.space = space
+        self.settings = settings
+        self.once = np.ones(positive.size, np.int32)
+        self.hist = np.empty((self.words.shape[1], BLOCK, 2 * BINS), np.int64)
+        self.each = each if positive.size >= MANY else map
+
+    def grow(self, weight: Floats) -> Stump:
+        """Return the best stump for records with these weights; for the cost criterion they include the cost."""
+        tell_before_compiling(_search)
+        scale, count_bits = _fixed_point(weight, self.once)
+
+        def search(block: int) -> Split:
+            return _search(
+                self.words, block, self.positive, weight, scale, count_bits, self.space.n_bins,
+                self.space.categorical, self.settings.criterion, self.settings.min_samples_leaf, self.hist,
+            )  # fmt: skip
+
+        # The first of equally good splits, as in `grow`: the result does not depend on who found what when.
+        best = min(self.each(search, range(self.words.shape[1])), key=lambda split: (split.loss, split.tie))
+        whole = _sums(self.hist[0, 0].reshape(BINS, 2), count_bits)
+        if not self._worth(best, *whole):
+            root = _nodes(*whole, scale)
+            return Stump(root, np.zeros(self.positive.size, np.int32))
+        return self._split(best, whole, scale, count_bits)
+
+    def _worth(self, best: Split, count: Ints, weight: Ints) -> bool:
+        """Return whether the root may be split, and this split does."""
+        settings = self.settings
+        enough = count.sum() >= max(settings.min_samples_split, 2 * settings.min_samples_leaf)
+        if not enough or best.feature < 0 or not weight.all():
+            return False
+        saves = best.loss < node_loss(settings.criterion, float(weight[1]), float(weight[0]))
+        return settings.criterion != COST or settings.break_ties or saves
+
+    def _split(self, best: Split, whole: tuple[Ints, Ints], scale: float, count_bits: int) -> Stump:
+        block, j = divmod(best.feature, BLOCK)
+        hist = self.hist[block, j].reshape(BINS, 2)
+        seen = hist.any(axis=1)
+        categorical = self.space.categorical[best.feature] != 0
+        if categorical:
+            goes_left = _first_categories(hist >> count_bits, seen, best.entries)
+            missing = NOT_SEEN if not seen[MISSING] else LEFT if goes_left[MISSING] else RIGHT
+            cut = 0
+        else:
+            cut = _cut(self.space.centers[best.feature], best.low, best.high)
+            missing = best.missing
+            goes_left = np.arange(BINS) <= cut
+            goes_left[MISSING] = missing == LEFT
+        count, weight = whole
+        left_count, left_weight = _sums(hist[goes_left], count_bits)
+        if missing == NOT_SEEN:
+            # What was never seen goes with the majority.
+            missing = LEFT if 2 * left_count.sum() >= count.sum() else RIGHT
+        counts = np.array([count, left_count, count - left_count])
+        weights = np.array([weight, left_weight, weight - left_weight])
+        nodes = _nodes(counts, weights, scale)
+        loss = [node_loss(self.settings.criterion, float(w[1]), float(w[0])) for w in weights]
+        nodes.gain[0] = (loss[0] - loss[1] - loss[2]) / scale
+        nodes.feature[0], nodes.threshold[0], nodes.missing_left[0] = best.feature, cut, missing == LEFT
+        nodes.left[0], nodes.parent[1:] = 1, 0
+        if categorical:
+            nodes.category_set[0] = 0
+            bits = np.packbits(np.where(seen, goes_left, missing == LEFT), bitorder="little")
+            nodes = nodes._replace(categories_left=bits.view("<u8").astype(np.uint64).reshape(1, 4))
+        leaf = np.where(goes_left, 0, 1).astype(np.int32)
+        return Stump(nodes, leaf.take(self.bins[:, best.feature]))
+
+
+def _sums(hist: Ints, count_bits: int) -> tuple[Ints, Ints]:
+    """Return the counts and the weights of both classes in some bins."""
+    total = hist.sum(axis=0)
+    return total & ((1 << count_bits) - 1), total >> count_bits
+
+
+def _cut(centers: Floats, low: int, high: int) -> int:
+    """Return the last bin on the left of the middle between two bins; all of them where none is on the right."""
+    if high == BINS:
+        return BINS - 1
+    middle = centers[low] / 2 + centers[high] / 2
+    return low + int(np.searchsorted(centers[low + 1 : high], middle, side="right"))
+
+
+def _first_categories(weight: Ints, seen: NDArray[np.bool_], n: int) -> NDArray[np.bool_]:
+    """Return which bins are the first `n` of those seen, ordered by their share of positives."""
+    total = weight.sum(axis=1)
+    share = np.where(total > 0, weight[:, 1] / np.maximum(total, 1), 0.5)
+    bins = np.flatnonzero(seen)
+    first = np.zeros(BINS, np.bool_)
+    first[bins[np.argsort(share[bins], kind="stable")[:n]]] = True
+    return first
+
+
+def _nodes(counts: Ints, weights: Ints, scale: float) -> Nodes:
+    """Return nodes with these sums, all of them leaves without a parent."""
+    counts, weights = np.atleast_2d(counts), np.atleast_2d(weights)
+    n = len(counts)
+    nothing = np.full(n, -1, np.int32)
+    return Nodes(
+        feature=nothing.copy(),
+        threshold=np.zeros(n, np.uint8),
+        missing_left=np.zeros(n, np.uint8),
+        left=nothing.copy(),
+        parent=nothing.copy(),
+        category_set=nothing.copy(),
+        categories_left=np.empty((0, 4), np.uint64),
+        counts=counts,
+        weights=weights / scale,
+        gain=np.zeros(n),
+    )

@@ -1,0 +1,126 @@
+"""Leaf probabilities, labels and weights, against numbers worked out by hand (FRAMEWORK 5.3, 5.4)."""
+
+import numpy as np
+import pytest
+from reference import fit_tree, grow_tree
+
+from stakes.table import Table
+from stakes.tree.leaves import LEAVES, leaf_labels, leaf_probabilities, node_weights, weighted_probabilities
+from stakes.tree.trees import Trees
+
+
+def chain(negative, positive, **how):
+    """A tree with a leaf for each of the values 0, 1, 2, ..., which has these records; return it and the leaves."""
+    k = len(negative)
+    table = Table(np.repeat(np.arange(float(k)), 2)[:, None])
+    y = np.tile([0, 1], k)
+    multiplicity = np.stack([negative, positive], axis=1).ravel()
+    grown = fit_tree(table, y, multiplicity=multiplicity, **how)
+    return grown.trees, grown.apply(Table(np.arange(float(k))[:, None]))
+
+
+# Negatives : positives. Root 240 : 60, base rate 0.2, m = 10 / 0.2 = 50 records.
+#   219 : 11, 230 records
+#     value 0: 195 : 5, 200 records        a leaf with more than m
+#     value 1: 24 : 6, 30 records          climbs one level, to the 230
+#   21 : 49, 70 records
+#     value 2: 12 : 13, 25 records         climbs one level, to the 70
+#     9 : 36, 45 records
+#       value 3: 8 : 22, 30 records        climb two levels, past the 45 to the 70
+#       value 4: 1 : 14, 15 records
+NEGATIVE, POSITIVE = [195, 24, 12, 8, 1], [5, 6, 13, 22, 14]
+BY_HAND = {
+    "frequency": [5 / 200, 6 / 30, 13 / 25, 22 / 30, 14 / 15],
+    "laplace": [6 / 202, 7 / 32, 14 / 27, 23 / 32, 15 / 17],
+    "m_estimate": [15 / 250, 16 / 80, 23 / 75, 32 / 80, 24 / 65],
+    "curtailment": [5 / 200, 11 / 230, 49 / 70, 49 / 70, 49 / 70],
+    "curtailment_laplace": [6 / 202, 12 / 232, 50 / 72, 50 / 72, 50 / 72],
+    "curtailment_m_estimate": [15 / 250, 21 / 280, 59 / 120, 59 / 120, 59 / 120],
+}
+
+
+def test_the_tree_is_the_one_drawn_above():
+    trees, leaf = chain(NEGATIVE, POSITIVE)
+    np.testing.assert_array_equal(trees.nodes.counts[trees.leaves[leaf]], np.stack([NEGATIVE, POSITIVE], axis=1))
+    np.testing.assert_array_equal(trees.depth[trees.leaves[leaf]], [2, 2, 2, 3, 3])
+
+
+@pytest.mark.parametrize("leaf", LEAVES)
+def test_probabilities_by_hand(leaf):
+    trees, at = chain(NEGATIVE, POSITIVE)
+    np.testing.assert_allclose(leaf_probabilities(trees, leaf)[at], BY_HAND[leaf], rtol=1e-14)
+
+
+def test_every_kind_of_leaf_is_tested_by_hand():
+    assert set(LEAVES) == set(BY_HAND)
+
+
+def test_a_leaf_of_exactly_m_records_speaks_for_itself():
+    # Half positive: m = 20
+    for n_left, itself in ((20, True), (19, False)):
+        trees, at = chain([n_left, 40 - n_left], [0, 40])
+        assert (leaf_probabilities(trees, "curtailment")[at[0]] == 0) == itself
+
+
+def test_a_sample_smaller_than_m_has_the_probability_of_its_root():
+    trees, _ = chain([3, 0], [0, 3])  # m = 20, and 6 records
+    np.testing.assert_array_equal(leaf_probabilities(trees, "curtailment"), [0.5, 0.5])
+    np.testing.assert_array_equal(leaf_probabilities(trees, "curtailment_laplace"), [4 / 8, 4 / 8])
+    np.testing.assert_array_equal(leaf_probabilities(trees, "curtailment_m_estimate"), [13 / 26, 13 / 26])
+
+
+@pytest.mark.parametrize("leaf", LEAVES)
+@pytest.mark.filterwarnings("error")
+def test_a_base_rate_of_zero_or_one_gives_finite_probabilities(leaf):
+    none, _ = chain([5, 6], [0, 0])
+    every, _ = chain([0, 0], [5, 6])
+    of_none = {"laplace": 1 / 13, "curtailment_laplace": 1 / 13}.get(leaf, 0.0)
+    of_every = {"laplace": 12 / 13, "curtailment_laplace": 12 / 13}.get(leaf, 1.0)
+    np.testing.assert_allclose(leaf_probabilities(none, leaf), [of_none])
+    np.testing.assert_allclose(leaf_probabilities(every, leaf), [of_every])
+
+
+@pytest.mark.parametrize("leaf", LEAVES)
+def test_each_tree_has_its_own_base_rate(leaf):
+    # The same trees with the same numbers of records, alone and side by side
+    grown = [
+        chain(*counts)[0] for counts in ((NEGATIVE, POSITIVE), (POSITIVE, NEGATIVE), ([9], [1]), ([30, 1], [2, 50]))
+    ]
+    together = Trees.join([trees.nodes for trees in grown])
+    alone = np.concatenate([leaf_probabilities(trees, leaf) for trees in grown])
+    np.testing.assert_array_equal(leaf_probabilities(together, leaf), alone)
+
+
+def test_probabilities_count_records_with_multiplicity_whatever_they_weigh():
+    x = np.array([0.0, 0, 1, 1])
+    grown = fit_tree(Table(x[:, None]), [0, 1, 0, 1], weight=[9, 1, 1, 9], multiplicity=[1, 2, 1, 4])
+    at = grown.apply(Table(np.array([[0.0], [1.0]])))
+    np.testing.assert_allclose(leaf_probabilities(grown.trees, "frequency")[at], [2 / 3, 4 / 5])
+    np.testing.assert_allclose(weighted_probabilities(grown.trees)[at], [2 / 11, 36 / 37])
+    np.testing.assert_array_equal(leaf_labels(grown.trees)[at], [False, True])
+    np.testing.assert_allclose(node_weights(grown.trees)[at], [11 / 3, 37 / 5])
+
+
+def test_label_is_the_majority_and_negative_where_both_are_equal():
+    trees, at = chain([3, 2, 1], [1, 2, 3])
+    np.testing.assert_array_equal(leaf_labels(trees)[at], [False, False, True])
+
+
+def test_label_of_a_cost_tree_is_the_cheaper_one():
+    # One fraud of 100 against three alarms of 20: positive, though in the minority; one of 50 against three: negative.
+    x = np.array([0.0] * 4 + [1.0] * 4)
+    y = np.array([1, 0, 0, 0] * 2)
+    cost = np.array([100, 20, 20, 20, 50, 20, 20, 20], float)
+    grown = fit_tree(Table(x[:, None]), y, weight=cost, criterion="cost")
+    np.testing.assert_array_equal(leaf_labels(grown.trees)[grown.apply(Table(x[:, None]))], x == 0)
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_leaf_without_weight_has_the_weighted_share_of_its_tree():
+    # By count two records must be in each leaf, and those on the right weigh nothing.
+    x = np.array([0.0, 0, 0, 0, 1, 1])
+    grown = fit_tree(Table(x[:, None]), [0, 0, 0, 1, 0, 1], weight=[1, 1, 1, 1, 0, 0])
+    assert grown.trees.leaves.size == 2
+    np.testing.assert_allclose(weighted_probabilities(grown.trees), [0.25, 0.25])
+    weightless = Trees.join([grow_tree(grown.bins, grown.binning.space_, [0, 0, 0, 1, 0, 1], weight=np.zeros(6))])
+    np.testing.assert_array_equal(weighted_probabilities(weightless), [0.0])
