@@ -10,6 +10,7 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from sklearn.base import clone
+from sklearn.utils import Tags, get_tags
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from stakes.base import MemberClassifier, Records, ValidationRecords, check_features
@@ -147,6 +148,12 @@ class CostBaggingClassifier(MemberClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        if self._tree is None:
+            tags.input_tags = get_tags(self.estimator).input_tags
+        return tags
+
     @property
     def _tree(self) -> CostTreeClassifier | None:
         """The tree that members are made like; None if they are something else."""
@@ -172,12 +179,16 @@ class CostBaggingClassifier(MemberClassifier):
             raise ValueError(f"n_estimators={self.n_estimators!r} is not valid: give a whole number of at least 1")
         if self.presample and self.sampling is None:
             raise ValueError("presample=True has nothing to do without sampling=: choose one, or presample=False")
+        if self.prior_correction and self.weighted:
+            raise ValueError("prior_correction=True is about samples, and weights shift the prior too: choose one")
         if self._tree is None:
             if self.features == "per_split":
                 raise ValueError(f"features='per_split' is about trees, and the members are {self.estimator!r}")
             if self.weighted and not has_fit_parameter(self.estimator, "sample_weight"):
                 raise ValueError(f"weighted=True needs members that take sample_weight: {self.estimator!r} does not")
-        elif self.weighted and self._recipe().criterion == "cost":
+            return
+        self._tree._check_parameters()
+        if self.weighted and self._recipe().criterion == "cost":
             raise ValueError("weighted=True and criterion='cost' both count the costs: choose one of the two")
 
     def _validations(self) -> tuple[str | None, ...]:
@@ -204,6 +215,11 @@ class CostBaggingClassifier(MemberClassifier):
         return self._bin(X, self._tree.max_bins, reset=reset)
 
     def _train(self, records: Records, X: Any, rng: np.random.Generator) -> ValidationRecords | None:
+        everyone, counted = records, np.ones(len(records), np.bool_)
+        if records.weight is not None and not records.weight.all():
+            # Who does not count is in no sample.
+            counted = records.weight > 0
+            records, X = records.take(np.flatnonzero(counted)), take_rows(X, np.flatnonzero(counted))
         sampler = self._sampler()
         costs = records.costs
         if sampler.constant_costs_only and not costs.constant:
@@ -222,15 +238,16 @@ class CostBaggingClassifier(MemberClassifier):
             n_drawn=self._n_drawn(),
         )
         make = self._make_trees if self._tree is not None else self._make_models
-        seen = make(shared, seeds)
-        outside: Bools = np.logical_not(seen.all(axis=1))
-        both = outside[records.positive].any() and outside[~records.positive].any()
-        if self.validation == "oob" and not both:
+        seen = np.zeros((len(everyone), self.n_estimators), np.bool_)
+        seen[counted] = make(shared, seeds)
+        outside: Bools = np.logical_not(seen.all(axis=1)) & counted
+        both = outside[everyone.positive].any() and outside[~everyone.positive].any()
+        if self.validation == "oob" and self.validation_ is None and not both:
             raise ValueError(
                 "validation='oob' needs records of both classes out of the bag, and this sampling leaves none out: "
                 "choose a fraction to hold out, or pass X_val"
             )
-        return ValidationRecords(records, seen) if both else None
+        return ValidationRecords(everyone, seen) if both else None
 
     def _n_drawn(self) -> int | None:
         """Return how many features are drawn for each member; None if it gets all."""
@@ -241,8 +258,10 @@ class CostBaggingClassifier(MemberClassifier):
         return max(1, self.n_features_in_ // 2)
 
     def _make_trees(self, shared: _Shared, seeds: list[Any]) -> Bools:
-        validation = None if self.validation_ is None else plot_of(self.validation_.records)
         plot, recipe, space = plot_of(shared.records), self._recipe(), self.binning_.space_
+        validation = plot if self.validation is None else None
+        if self.validation_ is not None:
+            validation = plot_of(self.validation_.records)
         jobs = (
             delayed(_grow_trees)(shared, part, plot, recipe, space, validation, self._read)
             for part in _parts(seeds, self._n_threads)
@@ -252,8 +271,8 @@ class CostBaggingClassifier(MemberClassifier):
         for trees, drawn in self._run(jobs, len(seeds)):
             grown += trees
             seen += drawn
-        base_rate = float(shared.records.positive.mean()) if self.prior_correction else None
-        self.members_ = TreeMembers(Trees.join(grown), weighted=self.weighted, base_rate=base_rate)
+        rate = float(np.average(plot.positive, weights=plot.weight)) if self.prior_correction else None
+        self.members_ = TreeMembers(Trees.join(grown), weighted=self.weighted, base_rate=rate)
         return np.column_stack(seen)
 
     def _make_models(self, shared: _Shared, seeds: list[Any]) -> Bools:
@@ -291,11 +310,11 @@ class CostBaggingClassifier(MemberClassifier):
         return Votes(output="vote" if by_label else "average")
 
     def _default_decision(self) -> Decision:
-        acted = self.weighted or self._sampler().uses_costs
-        if acted or (self._tree is not None and self._recipe().uses_costs):
-            return Decision()
+        # The prior correction takes the costs out of the samples again.
+        acted = self.weighted or (self._sampler().uses_costs and not self.prior_correction)
+        acted = acted or (self._tree is not None and self._recipe().uses_costs)
         leaf = "frequency" if self._tree is None else self._tree.leaf
-        return Decision(leaf=leaf, threshold="cost")
+        return Decision(leaf=leaf, threshold="half" if acted else "cost")
 
     @property
     def feature_importances_(self) -> Floats:
@@ -316,6 +335,12 @@ class CostBaggingClassifier(MemberClassifier):
             raise AttributeError("members are trees of the engine: see members_.trees")
         return self.members_.models
 
+    @property
+    def has_oob_(self) -> bool:
+        """Whether there are out-of-bag records of both classes, and no others were used for validation."""
+        check_is_fitted(self)
+        return self.validation_ is not None and self.validation_.counts(self.members_) is not None
+
     def _oob(self) -> tuple[Evidence, Bools, Bools]:
         """Return the records, their outcomes by members that did not see them, and for which there are any."""
         check_is_fitted(self)
@@ -331,7 +356,11 @@ class CostBaggingClassifier(MemberClassifier):
         evidence, outcome, known = self._oob()
         costs = evidence.costs[known]
         return measure(
-            evidence.positive[known].astype(int), outcome[known].astype(int), fp_cost=costs.fp, fn_cost=costs.fn
+            evidence.positive[known].astype(int),
+            outcome[known].astype(int),
+            fp_cost=costs.fp,
+            fn_cost=costs.fn,
+            sample_weight=None if evidence.weight is None else evidence.weight[known],
         )
 
     def predict_oob(self) -> NDArray[Any]:
@@ -422,12 +451,12 @@ def _grow_trees(
             ground = _with_new(plot, read(sample.X_new, reset=False), sample.y_new)
             times = np.concatenate([times, np.ones(sample.y_new.size, times.dtype)])
         cost_weight = None
-        if shared.weighted:
-            cost_weight = ground.cost / (ground.cost @ times)
+        if shared.weighted and (total := ground.cost @ (times if ground.weight is None else times * ground.weight)) > 0:
+            cost_weight = ground.cost / total
         prune_on = validation
         if prune_on is None and recipe.pruning is not None:
-            outside = np.flatnonzero(sample.counts == 0)
-            prune_on = plot.take(outside) if outside.size else plot
+            outside = plot.take(np.flatnonzero(sample.counts == 0))
+            prune_on = outside if np.unique(outside.positive).size == 2 else plot
         grown.append(
             recipe.grow(
                 ground,
@@ -471,13 +500,14 @@ def _fit_models(
         rows = np.repeat(np.arange(len(records)), sample.counts)
         X, y = take_rows(shared.X, rows), records.positive[rows].astype(np.int64)
         weight = None if records.weight is None else records.weight[rows]
-        if shared.weighted:
-            cost = records.costs.of(records.positive)[rows]
-            weight = cost / cost.sum() if weight is None else weight * cost
+        if shared.weighted and (cost := records.costs.of(records.positive)[rows]).any():
+            # Normalised to a mean of 1: equal costs are no weights, also to models that mind their size (FRAMEWORK 6).
+            weight = cost / cost.mean() if weight is None else weight * cost / np.average(cost, weights=weight)
         if sample.y_new is not None and sample.y_new.size:
-            X, y = append_rows(X, sample.X_new), np.concatenate([y, sample.y_new])
             if weight is not None:
-                weight = np.concatenate([weight, np.full(sample.y_new.size, weight.mean())])
+                means = np.array([weight[y == side].mean() for side in (0, 1)])
+                weight = np.concatenate([weight, means[sample.y_new]])
+            X, y = append_rows(X, sample.X_new), np.concatenate([y, sample.y_new])
         if shared.n_drawn is not None:
             X = take_columns(X, features)
         model = clone(estimator)

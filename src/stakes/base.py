@@ -433,26 +433,34 @@ class MemberClassifier(CostClassifier):
             costs = self._costs_of(X_val, positive.size, given, needed=True)
         except CostsNeededError:
             raise CostsNeededError(
-                "costs differ from record to record in training: pass fp_cost_val= and fn_cost_val= with X_val"
+                "costs differ from record to record in training: pass fp_cost_val= and fn_cost_val= with X_val; and where "
+                "tp_cost or tn_cost do, pass the differences fn_cost - tp_cost and fp_cost - tn_cost in their place"
             ) from None
         assert costs is not None
         return ValidationRecords(Records(features, positive, costs))
 
-    def _decide_by(self, decision: Decision | None) -> None:
+    def _decide_by(
+        self, decision: Decision | None, *, max_fpr: float | None = None, max_acted: float | None = None
+    ) -> None:
         self.decision_ = self._default_decision() if decision is None else decision
         rules = Rules([self.decision_], self._votes())
         evidence = None
         if rules.needs_evidence and self.validation_ is not None:
             evidence = self.validation_.evidence(self.members_, self._n_threads)
-        self.rules_ = rules.fit(evidence)
+        self.rules_ = rules.fit(evidence, max_fpr=max_fpr, max_share=max_acted)
 
-    def with_decision(self, decision: Decision | None) -> Self:
+    def with_decision(
+        self, decision: Decision | None, *, max_fpr: float | None = None, max_acted: float | None = None
+    ) -> Self:
         """Return the same trained members with another decision: nothing is trained again.
 
         Parameters
         ----------
         decision : Decision or None
             None is the default decision of the ensemble.
+        max_fpr, max_acted : float, default=None
+            Tune thresholds so that on the validation records the false positive rate, or the share of positive
+            outcomes, is at most this.
 
         Returns
         -------
@@ -463,14 +471,15 @@ class MemberClassifier(CostClassifier):
         other = copy.copy(self)
         other._ask(decision)
         other._check_parameters()
-        other._decide_by(decision)
+        other._decide_by(decision, max_fpr=max_fpr, max_acted=max_acted)
         return other
 
-    def _score(self, X: Any, given: dict[str, Any]) -> tuple[Floats, Costs | None]:
+    def _score(self, X: Any, given: dict[str, Any], *, to_decide: bool) -> tuple[Floats, Costs | None]:
         check_is_fitted(self)
         data = self._read(X, reset=False)
         said = self.members_.say(data, self._n_threads)
-        costs = self._costs_of(X, said.ids.shape[0], given, needed=self.rules_.needs_costs)
+        needed = self.rules_.needs_costs if to_decide else self.rules_.scores_need_costs
+        costs = self._costs_of(X, said.ids.shape[0], given, needed=needed)
         return self.rules_.scores(said, costs, n_threads=self._n_threads)[0], costs
 
     def predict(
@@ -497,7 +506,7 @@ class MemberClassifier(CostClassifier):
         labels : ndarray of shape (n_records,)
         """
         given = {"fp_cost": fp_cost, "fn_cost": fn_cost, "tp_cost": tp_cost, "tn_cost": tn_cost}
-        score, costs = self._score(X, given)
+        score, costs = self._score(X, given, to_decide=True)
         return self._decode(self.rules_.outcomes([score], costs)[0])
 
     def predict_proba(
@@ -524,7 +533,7 @@ class MemberClassifier(CostClassifier):
             In the order of `classes_`.
         """
         given = {"fp_cost": fp_cost, "fn_cost": fn_cost, "tp_cost": tp_cost, "tn_cost": tn_cost}
-        score, _ = self._score(X, given)
+        score, _ = self._score(X, given, to_decide=False)
         columns = (1.0 - score, score) if self._positive == 1 else (score, 1.0 - score)
         return np.column_stack(columns)
 

@@ -63,7 +63,7 @@ class MethodTable(Sequence[Method]):
     >>> methods = list_methods()
     >>> "dm-cprbg" in methods.names
     True
-    >>> methods.filter(when="during", needs_costs=True).names
+    >>> methods.filter(family="boosting", needs_costs=True).names
     ['ub', 'csb0', 'csb1', 'csb2', 'dab']
     """
 
@@ -186,8 +186,8 @@ def list_methods() -> MethodTable:
     >>> print(list_methods().filter(name="*cprbg"))
     name         family   costs act     costs   needed to predict  novel  description
     cprbg        bagging  before        record  no                        bagging of members drawn by ...
-    dm-cprbg     bagging  before+after  record  yes                yes    ..., voting by T_cs
-    mc-cprbg     bagging  before        record  no                 yes    MetaCost: a tree taught by cprbg
+    dm-cprbg     bagging  before+after  record  yes                yes    bagging of members ..., voting by T_cs
+    mc-cprbg     bagging  before        record  no                        MetaCost: a tree taught by cprbg
     mc-dm-cprbg  bagging  before+after  record  no                 yes    MetaCost: a tree taught by dm-cprbg
     """
     plain = [*_trees(), *_bagging(), *_boosting(), *_gradient_boosting()]
@@ -345,7 +345,7 @@ def make_classifier(name: str, **params: Any) -> Any:
     ValueError: no method is called 'dm-cprbgg': did you mean 'dm-cprbg', ...? list_methods() has them all
     """
     if name not in _names():
-        near = difflib.get_close_matches(name, _names(), n=3, cutoff=0.5)
+        near = difflib.get_close_matches(name.lower(), sorted(_names(), key=len), n=4, cutoff=0.5)
         hint = f": did you mean {', '.join(map(repr, near))}?" if near else "."
         raise ValueError(f"no method is called {name!r}{hint} list_methods() has them all")
     if name.startswith("mc-"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -144,6 +145,8 @@ class CostTreeClassifier(MemberClassifier):
         self.recipe()
         if self.leaf not in LEAVES:
             raise ValueError(f"leaf={self.leaf!r} is not known: choose from {', '.join(map(repr, LEAVES))}")
+        if not isinstance(self.max_bins, Integral) or not 2 <= self.max_bins <= MAX_BINS:
+            raise ValueError(f"max_bins={self.max_bins!r} is not valid: give a whole number from 2 to {MAX_BINS}")
 
     def _needs_validation(self) -> bool:
         return self.pruning is not None or super()._needs_validation()

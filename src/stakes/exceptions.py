@@ -5,6 +5,7 @@ __all__ = [
     "CostsError",
     "CostsNeededError",
     "DecisionError",
+    "ModelFileError",
     "SamplingError",
     "StakesWarning",
     "StudyError",
@@ -21,6 +22,10 @@ class CostsNeededError(CostsError):
 
 class DecisionError(ValueError):
     """A combination of decision steps that has no meaning."""
+
+
+class ModelFileError(ValueError):
+    """A model that cannot be saved to a file, or a file that cannot be loaded safely."""
 
 
 class SamplingError(ValueError):

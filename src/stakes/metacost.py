@@ -32,9 +32,10 @@ class MetaCostClassifier(CostClassifier):
     final_estimator : classifier, default=None
         The model that is trained on the new labels. None is a `CostTreeClassifier` of at most 16 leaves or so:
         ``max_depth=4``.
-    out_of_bag : bool, default=False
-        Whether a record is relabelled only by the members that were not trained on it; the teacher must be bagging.
-        A record that all members were trained on is relabelled by all.
+    out_of_bag : bool, default=None
+        Whether a record is relabelled only by the members that were not trained on it, which needs bagging as teacher.
+        A record that all members were trained on is relabelled by all. None is yes where the teacher has such members:
+        trees that know the training records by heart would leave their labels as they are.
     fp_cost, fn_cost : float, default=1
         Constant costs, for where fit is given none.
     cost_estimator : regressor or dict, default=None
@@ -73,7 +74,7 @@ class MetaCostClassifier(CostClassifier):
         estimator: Any = None,
         *,
         final_estimator: Any = None,
-        out_of_bag: bool = False,
+        out_of_bag: bool | None = None,
         fp_cost: float = 1.0,
         fn_cost: float = 1.0,
         cost_estimator: Any = None,
@@ -151,9 +152,12 @@ class MetaCostClassifier(CostClassifier):
             **weights,
             **{name: value for name, value in validation.items() if value is not None},
         )
-        if self.out_of_bag:
-            if not isinstance(self.teacher_, CostBaggingClassifier):
-                raise ValueError(f"out_of_bag=True needs a CostBaggingClassifier as estimator, not {self.teacher_!r}")
+        has_oob = isinstance(self.teacher_, CostBaggingClassifier) and self.teacher_.has_oob_
+        if self.out_of_bag and not has_oob:
+            raise ValueError(
+                f"out_of_bag=True needs a CostBaggingClassifier that leaves records out of the bag, not {self.teacher_!r}"
+            )
+        if has_oob if self.out_of_bag is None else self.out_of_bag:
             self.relabelled_ = self.teacher_.predict_oob()
         else:
             self.relabelled_ = self.teacher_.predict(X, fp_cost=costs.fp, fn_cost=costs.fn)

@@ -11,7 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_array, validate_data
 
-__all__ = ["Column", "Table", "read_table"]
+__all__ = ["Column", "Table", "read_table", "table_of"]
 
 Column = NDArray[Any] | pl.Series
 """Numbers as a one-dimensional array, categories as a polars series of strings."""
@@ -59,6 +59,12 @@ def read_table(estimator: Any, X: Any, *, reset: bool) -> Table:
     if not frame.columns or not len(frame):
         what = "0 feature(s)" if not frame.columns else "0 sample(s)"
         raise ValueError(f"Found array with {what} (shape={frame.shape}) while a minimum of 1 is required.")
+    return table_of(frame)
+
+
+def table_of(X: Any) -> Table:
+    """Read a data frame as columns, unchecked."""
+    frame = nw.from_native(X, eager_only=True)
     return Table([_column(column) for column in frame.iter_columns()], [str(name) for name in frame.columns])
 
 

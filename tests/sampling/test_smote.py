@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 from imblearn.over_sampling import SMOTE, SMOTEN, SMOTENC
 from scipy import sparse
+from sklearn.utils import get_tags
 
 from stakes import Costs
 from stakes.exceptions import SamplingError
@@ -129,19 +130,76 @@ def test_a_class_of_one_record_is_an_error_with_a_way_out() -> None:
         SMOTESampler().synthesize(X, one, Costs(fp=1, fn=9), rng)
 
 
-@pytest.mark.parametrize("missing", [np.nan, np.inf])
-def test_missing_numbers_are_an_error_with_a_way_out(missing: float) -> None:
+def with_holes(rows: Any, value: float) -> dict[str, Any]:
+    """Return the records with a value in column "rate" of some rows, in every kind of container."""
     holes = MIXED.copy()
+    holes.loc[rows, "rate"] = value
+    numbers = holes[["visits", "rate"]].to_numpy()
+    return {
+        "pandas": holes,
+        "polars": pl.from_pandas(holes),
+        "array": numbers,
+        "objects": numbers.astype(object),
+        "sparse": sparse.csr_matrix(numbers),
+    }
+
+
+CONTAINERS = ["pandas", "polars", "array", "objects", "sparse"]
+
+
+@pytest.mark.parametrize("container", CONTAINERS)
+def test_records_with_missing_numbers_stay_but_have_no_synthetic_children(container: str) -> None:
     rows = np.flatnonzero(y == 1)[[4, 6]]
-    holes.loc[rows, "rate"] = missing
-    match = rf"column 'rate' .* row {rows[0]} \(2 records.*Impute.*OverSampler"
-    for given in (holes, pl.from_pandas(holes)):
-        with pytest.raises(SamplingError, match=match):
-            SMOTESampler(fn_cost=2).fit_resample(given, y)
-    with pytest.raises(SamplingError, match=rf"column 1 .* row {rows[0]} "):
-        SMOTESampler(fn_cost=2).fit_resample(holes[["visits", "rate"]].to_numpy(), y)
-    with pytest.raises(SamplingError, match=rf"column 1 .* row {rows[0]} "):
-        SMOTESampler(fn_cost=2).fit_resample(sparse.csr_matrix(holes[["visits", "rate"]].to_numpy()), y)
+    holes = with_holes(rows, np.nan)[container]
+    sampler = SMOTESampler(fn_cost=2.5, random_state=0)
+    X_res, y_res = sampler.fit_resample(holes, y)
+    assert sampler.sampling_strategy_ == {0: 60, 1: 50}
+    np.testing.assert_array_equal(sampler.sample_indices_, np.arange(80))
+    # Without the two, the 18 complete positives are the parents of the same 30 records, and grow to 48.
+    complete = np.setdiff1d(np.arange(80), rows)
+    given = holes.iloc[complete] if container == "pandas" else holes[complete]
+    same, _ = SMOTESampler(fn_cost=48 / 18, random_state=0).fit_resample(given, y[complete])
+    assert len(y_res) == 110
+    extra, expected = X_res[80:], same[78:]
+    if container == "sparse":
+        extra, expected = extra.toarray(), expected.toarray()
+    if container in ("pandas", "polars"):
+        extra, expected = extra["rate"].to_numpy(), expected["rate"].to_numpy()
+    extra, expected = (np.asarray(records, dtype=np.float64) for records in (extra, expected))
+    assert np.isfinite(extra).all()
+    np.testing.assert_array_equal(extra, expected)
+
+
+@pytest.mark.parametrize("container", CONTAINERS)
+def test_fewer_than_two_complete_records_are_an_error_with_a_way_out(container: str) -> None:
+    rows = np.flatnonzero(y == 1)
+    two_left = with_holes(rows[2:], np.nan)[container]
+    assert SMOTESampler(fn_cost=2, random_state=0).fit_resample(two_left, y)[0].shape[0] == 100
+    one_left = with_holes(rows[1:], np.nan)[container]
+    column = "'rate'" if container in ("pandas", "polars") else 1
+    match = rf"column {column} is missing in row {rows[1]} \(19 of the 20 records.*Impute.*OverSampler"
+    with pytest.raises(SamplingError, match=match):
+        SMOTESampler(fn_cost=2).fit_resample(one_left, y)
+
+
+@pytest.mark.parametrize("container", CONTAINERS)
+def test_infinite_numbers_are_an_error_with_a_way_out(container: str) -> None:
+    rows = np.flatnonzero(y == 1)[[4, 6]]
+    column = "'rate'" if container in ("pandas", "polars") else 1
+    match = rf"column {column} is infinite in row {rows[0]} \(2 of the 20 records.*Impute.*OverSampler"
+    with pytest.raises(SamplingError, match=match):
+        SMOTESampler(fn_cost=2).fit_resample(with_holes(rows, np.inf)[container], y)
+
+
+def test_missing_and_infinite_numbers_in_the_other_class_do_not_matter() -> None:
+    for value in (np.nan, np.inf):
+        holes = with_holes(np.flatnonzero(y == 0)[:5], value)["array"]
+        X_res, _ = SMOTESampler(fn_cost=2, random_state=0).fit_resample(holes, y)
+        assert np.isfinite(X_res[80:]).all()
+
+
+def test_missing_numbers_are_allowed_by_its_tags() -> None:
+    assert get_tags(SMOTESampler()).input_tags.allow_nan
 
 
 @pytest.mark.parametrize("convert", [lambda frame: frame, pl.from_pandas], ids=["pandas", "polars"])

@@ -71,6 +71,8 @@ class Votes(NamedTuple):
 Source = tuple[str, ...]
 OWN = "own"
 
+COSTS_NEEDED = "this decision needs the costs of the records: pass fp_cost= and fn_cost="
+
 
 class Rules:
     """Some decisions, made ready for one ensemble.
@@ -105,8 +107,14 @@ class Rules:
     @property
     def needs_costs(self) -> bool:
         """Whether the costs of the records to be decided on are needed."""
+        return self.scores_need_costs or any(decision.needs_costs for decision in self.decisions)
+
+    @property
+    def scores_need_costs(self) -> bool:
+        """Whether they are needed for the scores already, and not only for the thresholds: where votes go by them."""
         own_votes = any(source[0] == "vote" and source[3] == OWN for source in self._sources)
-        return any(decision.needs_costs for decision in self.decisions) or (own_votes and self.votes.needs_costs)
+        by_cost = any(decision.member == "cost" or decision.threshold == "mec_vote" for decision in self.decisions)
+        return by_cost or (own_votes and self.votes.needs_costs)
 
     @property
     def needs_evidence(self) -> bool:
@@ -284,13 +292,13 @@ class Rules:
         said : Said
             What the members say of the records.
         costs : Costs or None
-            Their costs; None is enough where no decision needs them.
+            Their costs; None is enough where no score needs them.
         counts : ndarray of shape (n_records, n_members), default=None
             Whether a member counts for a record; records for which none does get NaN.
         n_threads : int, default=1
         """
-        if costs is None and self.needs_costs:
-            raise CostsNeededError("this decision needs the costs of the records: pass fp_cost= and fn_cost=")
+        if costs is None and self.scores_need_costs:
+            raise CostsNeededError(COSTS_NEEDED)
         read = self._read(said, costs, counts, n_threads)
         found = []
         for decision, source in zip(self.decisions, self._sources, strict=True):
@@ -313,7 +321,8 @@ class Rules:
         if decision.threshold == "tuned":
             return self.thresholds_[self._sources[i], decision.calibration]
         if decision.threshold == "cost":
-            assert costs is not None
+            if costs is None:
+                raise CostsNeededError(COSTS_NEEDED)
             return costs.threshold()
         return 0.5
 
@@ -324,22 +333,26 @@ def cost_share(share: Floats, costs: Costs) -> Floats:
     threshold = costs.threshold()
     positive, negative = share * (1.0 - threshold), (1.0 - share) * threshold
     total = positive + negative
-    return np.where(total > 0, positive / np.where(total > 0, total, 1.0), 0.5)
+    weighed = np.where(total == 0, 0.5, positive / np.where(total == 0, 1.0, total))
+    # Above one half iff the share is above T_cs, which rounding must not change where the two are close.
+    return np.where(share > threshold, np.maximum(weighed, np.nextafter(0.5, 1.0)), np.minimum(weighed, 0.5))
 
 
 def _signed(said: Said, alpha: Floats, costs: Costs, counts: Bools | None) -> tuple[Floats, Floats]:
     """Return UBoost's share: votes alpha (W+ C_FN - W- C_FP) by the weights in the leaf (FRAMEWORK 7.2)."""
     n = said.ids.shape[0]
     # As in cost_share: proportional to the costs, and finite.
-    threshold = _thresholds(costs, n)[:, None]
+    threshold = _thresholds(costs, n)
     assert said.leaves.weights is not None
-    weights = said.leaves.weights
-    vote = alpha * (weights[said.ids, 1] * (1.0 - threshold) - weights[said.ids, 0] * threshold)
-    if counts is not None:
-        vote = np.where(counts, vote, 0.0)
-    total = np.abs(vote).sum(axis=1)
-    share = np.maximum(vote, 0.0).sum(axis=1) / np.where(total > 0, total, 1.0)
-    return np.where(total > 0, share, 0.5), total
+    below, above = said.leaves.weights.T
+    positive, total = np.zeros(n), np.zeros(n)
+    for m, leaf in enumerate(said.ids.T):
+        vote = alpha[m] * (above[leaf] * (1.0 - threshold) - below[leaf] * threshold)
+        if counts is not None:
+            vote = np.where(counts[:, m], vote, 0.0)
+        positive += np.maximum(vote, 0.0)
+        total += np.abs(vote)
+    return np.where(total > 0, positive / np.where(total > 0, total, 1.0), 0.5), total
 
 
 def _settled(decision: Decision, votes: Votes) -> Decision:

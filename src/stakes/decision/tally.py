@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from stakes.tree.jit import kernel
 
-__all__ = ["Ballot", "leaf_losses", "member_losses", "tally"]
+__all__ = ["Ballot", "add_up", "leaf_losses", "member_losses", "tally"]
 
 Floats = NDArray[np.float64]
 Ids = NDArray[np.int32]
@@ -80,7 +80,10 @@ def _tally(
             average[i, k] /= n_counted
         for c in range(n_columns):
             for w in range(n_weights):
-                share[i, c, w] /= total[i, c, w]
+                if total[i, c, w] > 0.0:
+                    share[i, c, w] /= total[i, c, w]
+                else:  # votes without weight leave the question open; no votes leave no question
+                    share[i, c, w] = 0.5 if n_counted > 0 else np.nan
 
 
 def tally(
@@ -97,7 +100,8 @@ def tally(
     threshold : ndarray of shape (n_records,)
         T_cs of each record; any numbers where no column goes by it.
     counts : ndarray of shape (n_records, n_members), default=None
-        Whether a member counts for a record (out-of-bag); None if all do. Records for which none does get NaN.
+        Whether a member counts for a record (out-of-bag); None if all do. Records for which none does get NaN. A
+        share of votes that weigh nothing is one half.
     n_threads : int, default=1
 
     Returns
@@ -169,3 +173,18 @@ def member_losses(
                 if vote != positive[i]:
                     wrong[m, c] += loss[i]
     return wrong, judged
+
+
+@kernel
+def add_up(outcome: Bools, amount: Floats) -> Floats:
+    """Return the sums of several amounts over the records that each of several decisions makes positive.
+
+    `outcome` has a row for each decision, `amount` one for each record.
+    """
+    sums = np.zeros((outcome.shape[0], amount.shape[1]))
+    for d in range(outcome.shape[0]):
+        for i in range(outcome.shape[1]):
+            if outcome[d, i]:
+                for a in range(amount.shape[1]):
+                    sums[d, a] += amount[i, a]
+    return sums

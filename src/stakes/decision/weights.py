@@ -13,6 +13,8 @@ Floats = NDArray[np.float64]
 
 # Errors of 0 and 1 are taken to be this far from it: odds stay finite.
 SMALLEST = 1e-15
+# exp(-600) is next to nothing, and yet something where no better member judges a record (out-of-bag).
+FARTHEST = 600.0
 
 
 def equal(error: Floats) -> Floats:
@@ -33,7 +35,7 @@ def accuracy(error: Floats) -> Floats:
 def exp_odds(error: Floats) -> Floats:
     """exp((1 - eps) / eps), relative to the best member."""
     odds = (1.0 - error) / error
-    return np.exp(odds - odds.max(axis=0))
+    return np.exp(np.maximum(odds - odds.max(axis=0), -FARTHEST))
 
 
 def squared_odds(error: Floats) -> Floats:

@@ -54,8 +54,9 @@ class SMOTESampler(CostSampler):
 
     Notes
     -----
-    Missing and infinite numbers in the class to grow are an error: there is no point between them. Columns of
-    integers get whole numbers.
+    A record with missing numbers stays in the sample, but no synthetic ones are made from it: there is no point
+    between it and another. Where fewer than two records of the class to grow have all their numbers, that is an error,
+    and so are infinite numbers. Columns of integers get whole numbers.
 
     Examples
     --------
@@ -142,23 +143,19 @@ class SMOTESampler(CostSampler):
         # SMOTEN's distances between categories come from how they go with the classes; the others know one class.
         used = np.concatenate([rows, others]) if categorical.all() else rows
         matrix, decode = encode(take_rows(X, used), categorical)
-        _check_finite(matrix, ~categorical, rows, column_names(X))
-        classes = (np.arange(used.size) < rows.size).astype(np.int64)
-        if used.size == rows.size:
+        parents = _complete(matrix, ~categorical, rows, column_names(X))
+        matrix = matrix[np.concatenate([parents, np.arange(rows.size, used.size)])]
+        classes = (np.arange(matrix.shape[0]) < parents.size).astype(np.int64)
+        if classes.all():
             # imbalanced-learn asks for a second class: one record stands in for it, and is never looked at.
             matrix = append_rows(matrix, matrix[:1])
             classes = np.append(classes, 0)
         sampler = _method(categorical)(
-            sampling_strategy={1: rows.size + n_new},
-            k_neighbors=min(int(self.k_neighbors), rows.size - 1),
+            sampling_strategy={1: parents.size + n_new},
+            k_neighbors=min(int(self.k_neighbors), parents.size - 1),
             random_state=seed,
         )
         return decode(sampler.fit_resample(matrix, classes)[0][-n_new:])
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = False
-        return tags
 
 
 def _method(categorical: NDArray[np.bool_]) -> Callable[..., Any]:
@@ -169,15 +166,19 @@ def _method(categorical: NDArray[np.bool_]) -> Callable[..., Any]:
     return SMOTE
 
 
-def _check_finite(matrix: Any, numeric: NDArray[np.bool_], rows: NDArray[np.intp], names: list[Any]) -> None:
-    """Raise where a number of the first ``rows.size`` records is missing or infinite."""
+def _complete(matrix: Any, numeric: NDArray[np.bool_], rows: NDArray[np.intp], names: list[Any]) -> NDArray[np.intp]:
+    """Return which of the first ``rows.size`` records have all their numbers."""
     entries = sparse.coo_array(matrix[: rows.size, numeric])
-    bad = np.flatnonzero(~np.isfinite(entries.data))
-    if not bad.size:
-        return
+    missing = np.isnan(entries.data)
+    complete = np.setdiff1d(np.arange(rows.size), entries.row[missing])
+    infinite = np.isinf(entries.data)
+    if complete.size >= 2 and not infinite.any():
+        return complete
+    bad = np.flatnonzero(infinite if infinite.any() else missing)
     affected, columns = entries.row[bad], np.flatnonzero(numeric)[entries.col[bad]]
     raise SamplingError(
-        f"column {names[columns[0]]!r} is missing or infinite in row {rows[affected[0]]} ({np.unique(affected).size} "
-        "records of the class to grow are affected): SMOTE makes records between others and needs numbers. "
-        "Impute them first (sklearn.impute), or use OverSampler, which copies records as they are"
+        f"column {names[columns[0]]!r} is {'infinite' if infinite.any() else 'missing'} in row {rows[affected[0]]} "
+        f"({np.unique(affected).size} of the {rows.size} records of the class to grow are affected): SMOTE makes "
+        "records between others and needs two with all their numbers, none of them infinite. Impute them first "
+        "(sklearn.impute), or use OverSampler, which copies records as they are"
     )

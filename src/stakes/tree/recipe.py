@@ -146,15 +146,16 @@ class TreeRecipe:
             seed,
         )
         nodes = grow(plot.bins, plot.positive, times, weight, features, space, settings)
-        prunes_by_cost = self.pruning is not None and self.pruning_measure == "cost"
-        if sample_weight is None and not (prunes_by_cost and self.criterion != "cost"):
+        # What is pruned by cost is labelled by cost (FRAMEWORK 5.4), where no other weights do.
+        by_count = self.criterion != "cost" and cost_weight is None
+        relabels = by_count and self.pruning is not None and self.pruning_measure == "cost"
+        if sample_weight is None and not relabels:
             return self._pruned(nodes, validation)
         leaf = Trees.join([nodes]).apply(plot.bins)[:, 0]
         amount = times.astype(np.float64) if sample_weight is None else times * sample_weight
         if sample_weight is not None:
             nodes = nodes._replace(counts=node_sums(nodes, leaf, plot.positive, amount))
-        if prunes_by_cost and self.criterion != "cost":
-            # What is pruned by cost is labelled by cost (FRAMEWORK 5.4).
+        if relabels:
             nodes = nodes._replace(weights=node_sums(nodes, leaf, plot.positive, amount * plot.cost))
         return self._pruned(nodes, validation)
 
@@ -165,7 +166,9 @@ class TreeRecipe:
         amount = validation.cost if self.pruning_measure == "cost" else np.ones(validation.positive.size)
         if validation.weight is not None:
             amount = amount * validation.weight
-        return prune(nodes, self.pruning, node_sums(nodes, leaf, validation.positive, amount))
+        # Weights are costs where the tree was grown by them, which is not what errors count.
+        train = nodes.counts if self.criterion == "cost" and self.pruning_measure == "error" else nodes.weights
+        return prune(nodes, self.pruning, node_sums(nodes, leaf, validation.positive, amount), train)
 
 
 def _product(*factors: Floats | None) -> Floats:

@@ -107,7 +107,8 @@ class Stumps:
         settings: Settings,
         each: Callable[[Callable[[int], Split], Iterable[int]], Iterable[Any]] = map,
     ) -> None:
-        assert settings.max_depth == 1 and settings.criterion != GAIN_RATIO
+        assert settings.max_depth == 1
+        assert settings.criterion != GAIN_RATIO
         self.bins = bins
         self.words = np.ascontiguousarray(bins).view(np.uint64)
         self.positive = positive

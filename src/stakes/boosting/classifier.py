@@ -1,0 +1,331 @@
+"""Boosting with costs: AdaBoost, its variants, SampleBoost and DMECC-AdaBoost (FRAMEWORK 7)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import Tags, get_tags
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
+
+from stakes.base import MemberClassifier, Records, ValidationRecords, check_features
+from stakes.boosting.learners import Ground, ModelLearner, TreeLearner
+from stakes.boosting.loop import boost
+from stakes.boosting.rules import AdaBoost, Problem, make_rule
+from stakes.cost_tree import CostTreeClassifier
+from stakes.decision.decision import Decision
+from stakes.decision.rules import Evidence, Rules, Votes
+from stakes.exceptions import DecisionError
+from stakes.members import ModelMembers, Said, TreeMembers
+from stakes.progress import progress
+from stakes.sampling.base import MemberSampler, with_class_means
+from stakes.sampling.registry import make_sampler
+from stakes.sampling.rows import take_rows
+
+__all__ = ["CostBoostClassifier"]
+
+Bools = NDArray[np.bool_]
+Floats = NDArray[np.float64]
+Members = TreeMembers | ModelMembers
+
+
+class CostBoostClassifier(MemberClassifier):
+    """AdaBoost and its cost-sensitive variants.
+
+    Parameters
+    ----------
+    estimator : classifier, default=None
+        What the members are: a `CostTreeClassifier`, whose parameters are followed by the fast engine, or any
+        scikit-learn classifier that takes sample weights. None is a stump, ``CostTreeClassifier(max_depth=1)``.
+    variant : str, default="adaboost"
+        "adaboost", which leaves costs to the decision; or a variant in which they act in training: "naive", "uboost",
+        "adacost", "adauboost", "asymmetric", "csb0", "csb1", "csb2", "adac1", "adac2", "adac3" or "csab".
+    n_estimators : int, default=100
+        How many rounds at most.
+    sampling : {"under", "over", "hybrid", "smote", "cpr"} or sampler, default=None
+        How a sample is drawn by the costs in every round, for the member to be fitted to (SampleBoost: "under" is
+        RUSBoost, "smote" SMOTEBoost). Samplers of imbalanced-learn are accepted too. None takes all records.
+    variant_params : dict, default=None
+        Options of the variant: `scale` of "adacost", the largest scaled cost, 1 by default; `exponent` of
+        "adauboost", "printed" by default, or "inverse"; and `fit_on` of "adac1", "adac2", "adac3" and "csab", what
+        members are fitted on: "weights" or "costs", the weights times the costs, which is the default of "csab".
+    decision : Decision, default=None
+        None decides by 0.5 where costs acted in training, and by T_cs on the votes otherwise. With `member` "cost" or
+        "tuned" the members decide by their costs, in training and after it (DMECC-AdaBoost).
+    validation : float, "auto" or None, default="auto"
+        Where calibration, tuning and pruning get their records if fit is given none: a share of the training records,
+        held out; or the training records themselves (None). "auto" holds out a fifth where something needs it.
+    fp_cost, fn_cost : float, default=1
+        Constant costs, for where fit is given none.
+    cost_estimator : regressor or dict, default=None
+        Estimates costs that are not known when predicting.
+    pos_label : label, default=None
+        The positive class; the larger of the two labels by default.
+    n_jobs : int, default=None
+        How many threads to use.
+    random_state : int, Generator, RandomState or None, default=None
+        Seed. Results do not depend on the number of threads.
+    verbose : int, default=0
+        Whether to show a progress bar.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (2,)
+    members_ : TreeMembers or ModelMembers
+        The trained members.
+    estimator_weights_ : ndarray of shape (n_rounds_,)
+        The alpha of each member.
+    estimator_errors_ : ndarray of shape (n_rounds_,)
+        The weight of the training records that each member got wrong, of a total of 1.
+    n_rounds_ : int
+        How many members were kept.
+    stop_reason_ : str
+        Why there are no more: as many as were asked for; a member made no error that counts, and was the last; or
+        the alpha of a member was not positive, and it was dropped unless it was the first, which then has alpha 1.
+    member_ : {"label", "cost", "tuned"}
+        How members come to their outcomes.
+    decision_ : Decision
+        The decision in force.
+    feature_importances_ : ndarray of shape (n_features,)
+        For members that are trees, the share of each feature in the gain of a tree's splits, averaged by alpha.
+
+    Notes
+    -----
+    Decisions can change after training (`with_decision`), but not how members come to their outcomes: their weights
+    are right only for the outcomes they were trained with. So `member` has to be what it was in fit.
+
+    Examples
+    --------
+    >>> from stakes import Decision
+    >>> from stakes.boosting import CostBoostClassifier
+    >>> from stakes.datasets import make_transactions
+    >>> data = make_transactions(4000, random_state=0)
+    >>> model = CostBoostClassifier(variant="adac2", n_estimators=50, random_state=0)
+    >>> model = model.fit(data.frame, data.target, fp_cost=5.0, fn_cost=data.costs.fn)
+    >>> model.n_rounds_, model.stop_reason_
+    (50, 'n_estimators reached')
+    >>> labels = model.predict(data.frame)
+
+    AdaBoost leaves costs to the decision: they may change, and so may the decision, without training.
+
+    >>> model = CostBoostClassifier(n_estimators=50, validation=0.2, random_state=0)
+    >>> model = model.fit(data.frame, data.target, fp_cost=5.0, fn_cost=data.costs.fn)
+    >>> labels = model.predict(data.frame, fp_cost=5.0, fn_cost=data.costs.fn)
+    >>> calibrated = model.with_decision(Decision(calibration="platt", threshold="cost"))
+    >>> dearer = calibrated.predict(data.frame, fp_cost=50.0, fn_cost=data.costs.fn)
+    """
+
+    members_: Members
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        variant: str = "adaboost",
+        n_estimators: int = 100,
+        sampling: Any = None,
+        variant_params: dict[str, Any] | None = None,
+        decision: Decision | None = None,
+        validation: float | str | None = "auto",
+        fp_cost: float = 1.0,
+        fn_cost: float = 1.0,
+        cost_estimator: Any = None,
+        pos_label: Any = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.estimator = estimator
+        self.variant = variant
+        self.n_estimators = n_estimators
+        self.sampling = sampling
+        self.variant_params = variant_params
+        self.decision = decision
+        self.validation = validation
+        self.fp_cost = fp_cost
+        self.fn_cost = fn_cost
+        self.cost_estimator = cost_estimator
+        self.pos_label = pos_label
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        if self._tree is None:
+            tags.input_tags = get_tags(self.estimator).input_tags
+        return tags
+
+    @property
+    def _tree(self) -> CostTreeClassifier | None:
+        """The tree that members are made like; None if they are something else."""
+        if self.estimator is None:
+            return CostTreeClassifier(max_depth=1)
+        return self.estimator if isinstance(self.estimator, CostTreeClassifier) else None
+
+    def _rule(self) -> AdaBoost:
+        return make_rule(self.variant, self.variant_params)
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        rule = self._rule()
+        if not isinstance(self.n_estimators, int | np.integer) or self.n_estimators < 1:
+            raise ValueError(f"n_estimators={self.n_estimators!r} is not valid: give a whole number of at least 1")
+        if self._tree is not None:
+            self._tree.recipe()
+        elif not has_fit_parameter(self.estimator, "sample_weight"):
+            raise ValueError(f"boosting needs members that take sample_weight: {self.estimator!r} does not")
+        elif rule.cast == "signed":
+            raise ValueError(
+                f"variant={self.variant!r} votes by the weights in the leaves of trees, and the members are "
+                f"{self.estimator!r}: give a CostTreeClassifier, or choose another variant"
+            )
+        if self.decision is not None:
+            # What does not fit is said before training, not after it.
+            Rules([self.decision], _votes(rule, np.ones(1)))
+
+    def _needs_validation(self) -> bool:
+        return (self._tree is not None and self._tree.pruning is not None) or super()._needs_validation()
+
+    def _sampler(self) -> MemberSampler | None:
+        if self.sampling is None:
+            return None
+        negative, positive = self.classes_[1 - self._positive], self.classes_[self._positive]
+        return make_sampler(self.sampling, classes=(negative, positive))
+
+    def _read(self, X: Any, *, reset: bool) -> Any:
+        if self._tree is None:
+            return check_features(self, X, reset=reset)
+        return self._bin(X, self._tree.max_bins, reset=reset)
+
+    def _train(self, records: Records, X: Any, rng: np.random.Generator) -> ValidationRecords | None:
+        if records.weight is not None and not records.weight.all():
+            # Records that count for nothing are not there.
+            rows = np.flatnonzero(records.weight)
+            records, X = records.take(rows), take_rows(X, rows)
+        sampler, costs = self._sampler(), records.costs
+        if sampler is not None and sampler.constant_costs_only and not costs.constant:
+            costs = with_class_means(costs, records.positive, type(sampler).__name__)
+        weight = np.ones(len(records)) if records.weight is None else records.weight
+        problem = Problem(records.positive, records.costs, self.n_estimators, weight)
+        ground = Ground(Records(records.X, records.positive, records.costs), X, sampler, costs, rng)
+        self.member_ = "label" if self.decision is None else self.decision.member
+        with ThreadPoolExecutor(self._n_threads) as pool:
+            learner = self._learner(ground, pool.map if self._n_threads > 1 else map)
+            rounds = progress(range(self.n_estimators), self.n_estimators, f"{self.n_estimators} rounds", self.verbose)
+            boosted = boost(self._rule(), problem, learner, self._outcome(records), rounds)
+        self.members_ = learner.join(boosted.members)
+        self.estimator_weights_ = np.array(boosted.alphas)
+        self.estimator_errors_ = np.array(boosted.errors)
+        self.n_rounds_ = len(boosted.members)
+        self.stop_reason_ = boosted.stop_reason
+        return None
+
+    def _learner(self, ground: Ground, each: Callable[..., Any]) -> Any:
+        if self._tree is None:
+            return ModelLearner(ground, self.estimator, self._decode(np.array([False, True])))
+        return TreeLearner(
+            ground,
+            self._tree.recipe(),
+            self.binning_.space_,
+            lambda X_new: self._read(X_new, reset=False),
+            None if self.validation_ is None else self.validation_.records,
+            self._n_threads,
+            each,
+        )
+
+    def _outcome(self, records: Records) -> Callable[[Members, Said], Bools]:
+        """Return how a member comes to its outcomes on the training records: as when it votes later."""
+        if self.decision is None or self.decision.member == "label":
+            return lambda member, said: said.leaves.label[said.ids[:, 0]]
+        decision = Decision(leaf=self.decision.leaf, member=self.decision.member, vote_weight="equal")
+        judges = records if self.validation_ is None else self.validation_.records
+
+        def outcome(member: Members, said: Said) -> Bools:
+            rules, evidence = Rules([decision]), None
+            if rules.needs_evidence:
+                theirs = member.say(judges.X, self._n_threads)
+                evidence = Evidence(theirs, judges.positive, judges.costs, weight=judges.weight)
+            # The vote of one member is a share of 0 or 1.
+            return rules.fit(evidence).scores(said, records.costs, n_threads=self._n_threads)[0] > 0.5
+
+        return outcome
+
+    def _votes(self) -> Votes:
+        return _votes(self._rule(), self.estimator_weights_)
+
+    def _default_decision(self) -> Decision:
+        sampler = self._sampler()
+        acted = self._rule().uses_costs or (sampler is not None and sampler.uses_costs) or self.member_ != "label"
+        if acted or (self._tree is not None and self._tree.recipe().uses_costs):
+            return Decision(member=self.member_)
+        return Decision(member=self.member_, threshold="cost")
+
+    def _decide_by(self, decision: Decision | None, **limits: float | None) -> None:
+        if decision is not None and decision.member != self.member_:
+            raise DecisionError(
+                f"members were trained with member={self.member_!r}, and their weights are right for that only: choose "
+                f"Decision(member={self.member_!r}, ...), or fit again with decision={decision!r}"
+            )
+        super()._decide_by(decision, **limits)
+
+    def staged_predict(
+        self,
+        X: Any,
+        *,
+        fp_cost: ArrayLike | None = None,
+        fn_cost: ArrayLike | None = None,
+        tp_cost: ArrayLike | None = None,
+        tn_cost: ArrayLike | None = None,
+    ) -> Iterator[NDArray[Any]]:
+        """Decide on records by the first member, the first two, and so on.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_records, n_features)
+            Features.
+        fp_cost, fn_cost, tp_cost, tn_cost : float or array-like of shape (n_records,), default=None
+            As in `predict`.
+
+        Yields
+        ------
+        labels : ndarray of shape (n_records,)
+            The last ones are those of `predict`. Calibration and tuned thresholds are those of the whole ensemble.
+        """
+        check_is_fitted(self)
+        said = self.members_.say(self._read(X, reset=False), self._n_threads)
+        given = {"fp_cost": fp_cost, "fn_cost": fn_cost, "tp_cost": tp_cost, "tn_cost": tn_cost}
+        costs = self._costs_of(X, said.ids.shape[0], given, needed=self.rules_.needs_costs)
+        for n_members in range(1, self.n_rounds_ + 1):
+            first = Said(np.ascontiguousarray(said.ids[:, :n_members]), said.leaves)
+            scores = self.rules_.scores(first, costs, n_threads=self._n_threads)
+            yield self._decode(self.rules_.outcomes(scores, costs)[0])
+
+    @property
+    def feature_importances_(self) -> Floats:
+        """The share of each feature in the gain of a tree's splits, averaged by alpha."""
+        check_is_fitted(self)
+        if not isinstance(self.members_, TreeMembers):
+            raise AttributeError("only ensembles of trees have feature_importances_")
+        trees = self.members_.trees
+        nodes, tree = trees.nodes, np.repeat(np.arange(len(trees)), trees.sizes)
+        gains = np.bincount(tree, nodes.gain)
+        factor = self.estimator_weights_ / np.where(gains > 0, gains, 1.0)
+        splits = nodes.feature >= 0
+        shares = np.bincount(nodes.feature[splits], (nodes.gain * factor[tree])[splits], self.n_features_in_)
+        return shares / (shares.sum() or 1.0)
+
+    @property
+    def estimators_(self) -> list[Any]:
+        """The fitted members, where they are not trees of the engine."""
+        check_is_fitted(self)
+        if not isinstance(self.members_, ModelMembers):
+            raise AttributeError("members are trees of the engine: see members_.trees")
+        return self.members_.models
+
+
+def _votes(rule: AdaBoost, alpha: Floats) -> Votes:
+    return Votes(output="vote", averages=False, weight=alpha, cast=rule.cast)

@@ -1,0 +1,120 @@
+"""The one loop of all variants of AdaBoost (FRAMEWORK 7.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from math import inf, log
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stakes.boosting.rules import AdaBoost, Problem, total
+from stakes.members import Said
+
+__all__ = ["Boosted", "Learner", "boost", "shares"]
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+# The alpha of the smallest error that a float can hold, for members that make none.
+LARGE = -log(np.finfo(np.float64).tiny) / 2
+
+# Alphas up to this are rounding errors of sums, of members that are right as often as wrong.
+NOTHING = 1e-12
+
+DONE = "n_estimators reached"
+PERFECT = "a member made no error that counts"
+USELESS = "the alpha of a member was not positive"
+
+
+class Learner(Protocol):
+    """What makes members."""
+
+    def fit(self, log_weight: Floats) -> tuple[Any, Said]:
+        """Return a member fitted to records of these weights, and what it says of all of them."""
+
+
+@dataclass(frozen=True)
+class Boosted:
+    """What a run of the loop leaves behind.
+
+    Parameters
+    ----------
+    members : list
+    alphas : list of float
+        The weights of their votes.
+    errors : list of float
+        The weights of the records that each got wrong.
+    stop_reason : str
+    """
+
+    members: list[Any]
+    alphas: list[float]
+    errors: list[float]
+    stop_reason: str
+
+
+def boost(
+    rule: AdaBoost,
+    problem: Problem,
+    learner: Learner,
+    outcome: Callable[[Any, Said], Bools],
+    rounds: Iterable[int],
+) -> Boosted:
+    """Run the rounds.
+
+    Parameters
+    ----------
+    rule : AdaBoost
+        The variant.
+    problem : Problem
+        The training records.
+    learner : Learner
+    outcome : callable
+        From a member, and what it says of the records, to its outcomes.
+    rounds : iterable of int
+        As many items as there are rounds at most.
+    """
+    members: list[Any] = []
+    alphas: list[float] = []
+    errors: list[float] = []
+    stop_reason = DONE
+    focus = rule.focus(problem)
+    log_weight = rule.start(problem) + np.log(problem.weight)
+    for _ in rounds:
+        weight, log_total = shares(log_weight)
+        log_weight -= log_total
+        member, said = learner.fit(log_weight if focus is None else log_weight + focus)
+        margin = 2.0 * (outcome(member, said) == problem.positive) - 1.0
+        error = total(weight, margin < 0)
+        alpha = rule.alpha(problem, weight, margin)
+        if alpha <= NOTHING:
+            stop_reason, alpha = USELESS, 1.0
+            if members:
+                break
+        elif alpha == inf or error == 0:
+            # Without an error there is nothing left to learn, even where the rule has a finite alpha.
+            stop_reason, alpha = PERFECT, LARGE
+        members.append(member)
+        alphas.append(alpha)
+        errors.append(error)
+        if stop_reason != DONE:
+            break
+        log_weight += rule.step(problem, alpha, margin)
+    return Boosted(members, alphas, errors, stop_reason)
+
+
+def shares(log_weight: Floats) -> tuple[Floats, float]:
+    """Return weights that sum to 1, and the logarithm of what they summed to.
+
+    Relative to the largest, so that none overflows. Where there is no weight at all, all records share equally.
+    """
+    largest = log_weight.max()
+    if largest == -inf:
+        return np.full(log_weight.size, 1 / log_weight.size), 0.0
+    weight = np.exp(log_weight - largest)
+    total = weight.sum()
+    weight /= total
+    return weight, float(largest + np.log(total))

@@ -1,0 +1,611 @@
+"""The numbers behind plots and reports: costs, rates and savings as arrays, from one sort and running sums."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from stakes.costs import Costs
+from stakes.decision.thresholds import _scores, positives, record_weights
+from stakes.exceptions import CostsError
+from stakes.metrics import _Bill
+
+__all__ = [
+    "CostCurve",
+    "GainCurve",
+    "IsoCostLines",
+    "OperatingPoint",
+    "ReliabilityCurve",
+    "RocPoints",
+    "SensitivityCurve",
+    "cost_curve",
+    "decide_by_costs",
+    "gain_curve",
+    "iso_cost_lines",
+    "operating_point",
+    "reliability_curve",
+    "roc_points",
+    "savings_of",
+    "sensitivity_curve",
+]
+
+Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+
+class CostCurve(NamedTuple):
+    """The total cost of every threshold.
+
+    All thresholds from one of `thresholds` up to the next decide alike: the curve is a staircase.
+    """
+
+    thresholds: Floats  # minus infinity, by which all records are positive, then the distinct scores in order
+    cost: Floats
+
+    @property
+    def baseline(self) -> float:
+        """The cheaper of acting on all records and on none."""
+        return float(min(self.cost[0], self.cost[-1]))
+
+    @property
+    def savings(self) -> Floats:
+        """The share of the baseline that is saved, as `stakes.metrics.savings_score` defines it."""
+        return savings_of(self.cost, self.baseline)
+
+    def cost_at(self, threshold: float) -> float:
+        """Return the total cost of one threshold."""
+        return float(self.cost[np.searchsorted(self.thresholds, threshold, side="right") - 1])
+
+
+def cost_curve(
+    y_true: ArrayLike,
+    y_score: ArrayLike,
+    *,
+    fp_cost: ArrayLike,
+    fn_cost: ArrayLike,
+    tp_cost: ArrayLike = 0.0,
+    tn_cost: ArrayLike = 0.0,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Any = 1,
+) -> CostCurve:
+    """Return the total cost of every threshold; a record is positive iff its score is above it.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_records,)
+        True classes, with any two labels.
+    y_score : array-like of shape (n_records,)
+        Probabilities or any other scores of the positive class, the higher the more positive.
+    fp_cost, fn_cost : float or array-like of shape (n_records,)
+        Cost of a false positive and of a false negative.
+    tp_cost, tn_cost : float or array-like of shape (n_records,), default=0
+        Cost of a true positive and of a true negative. Gains are negative costs.
+    sample_weight : array-like of shape (n_records,), default=None
+        How often each record counts.
+    pos_label : label, default=1
+        The label of the positive class.
+
+    Returns
+    -------
+    curve : CostCurve
+        `thresholds` and `cost`, each of shape (n_distinct_scores + 1,), and `savings`.
+
+    Examples
+    --------
+    >>> from stakes.curves import cost_curve
+    >>> thresholds, cost = cost_curve([0, 0, 1, 1], [0.1, 0.4, 0.4, 0.9], fp_cost=5, fn_cost=[20, 20, 30, 90])
+    >>> thresholds
+    array([-inf,  0.1,  0.4,  0.9])
+    >>> cost
+    array([ 10.,   5.,  30., 120.])
+    """
+    bill = _Bill.of(y_true, [], fp_cost, fn_cost, tp_cost, tn_cost, sample_weight, pos_label)
+    cuts = _Cuts(_finite_scores(y_score, bill.if_negative.size))
+    return CostCurve(cuts.thresholds, cuts.cost(bill))
+
+
+class RocPoints(NamedTuple):
+    """False and true positive rates of every threshold, from all records positive to none."""
+
+    fpr: Floats
+    tpr: Floats
+    thresholds: Floats
+
+
+def roc_points(
+    y_true: ArrayLike, y_score: ArrayLike, *, sample_weight: ArrayLike | None = None, pos_label: Any = 1
+) -> RocPoints:
+    """Return the false and true positive rates of every threshold; a record is positive iff its score is above it.
+
+    The thresholds are those of `cost_curve`, so that a point has the same place in both.
+
+    Parameters
+    ----------
+    y_true, y_score, sample_weight, pos_label
+        As in `cost_curve`.
+
+    Returns
+    -------
+    points : RocPoints
+        `fpr`, `tpr` and `thresholds`, each of shape (n_distinct_scores + 1,).
+
+    Examples
+    --------
+    >>> from stakes.curves import roc_points
+    >>> fpr, tpr, thresholds = roc_points([0, 0, 1, 1], [0.1, 0.4, 0.4, 0.9])
+    >>> fpr, tpr
+    (array([1. , 0.5, 0. , 0. ]), array([1. , 1. , 0.5, 0. ]))
+    """
+    (positive,) = positives(pos_label, y_true=y_true)
+    cuts = _Cuts(_finite_scores(y_score, positive.size))
+    fpr, tpr = (cuts.above(weight) / weight.sum() for weight in _class_weights(positive, sample_weight))
+    return RocPoints(fpr, tpr, cuts.thresholds)
+
+
+class OperatingPoint(NamedTuple):
+    """Where decisions lie in the ROC plane."""
+
+    fpr: float
+    tpr: float
+
+
+def operating_point(
+    y_true: ArrayLike, y_pred: ArrayLike, *, sample_weight: ArrayLike | None = None, pos_label: Any = 1
+) -> OperatingPoint:
+    """Return the false and true positive rate of decisions.
+
+    Parameters
+    ----------
+    y_true, y_pred : array-like of shape (n_records,)
+        True and predicted classes, with any two labels.
+    sample_weight, pos_label
+        As in `cost_curve`.
+
+    Returns
+    -------
+    point : OperatingPoint
+
+    Examples
+    --------
+    >>> from stakes.curves import operating_point
+    >>> operating_point([0, 0, 1, 1], [0, 1, 1, 1])
+    OperatingPoint(fpr=0.5, tpr=1.0)
+    """
+    positive, acted = positives(pos_label, y_true=y_true, y_pred=y_pred)
+    return OperatingPoint(
+        *(float(weight[acted].sum() / weight.sum()) for weight in _class_weights(positive, sample_weight))
+    )
+
+
+class IsoCostLines(NamedTuple):
+    """Lines of equal cost in the ROC plane, from where they enter the unit square to where they leave it."""
+
+    cost: Floats
+    fpr: Floats  # (n_lines, 2)
+    tpr: Floats  # (n_lines, 2)
+
+
+def iso_cost_lines(
+    y_true: ArrayLike,
+    *,
+    fp_cost: ArrayLike,
+    fn_cost: ArrayLike,
+    tp_cost: ArrayLike = 0.0,
+    tn_cost: ArrayLike = 0.0,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Any = 1,
+    cost: ArrayLike | None = None,
+) -> IsoCostLines:
+    """Return lines of equal total cost in the ROC plane, for class-mean costs and the base rate.
+
+    With N+ positives and N- negatives, the decisions at a point cost ``N+ C_FN (1 - tpr) + N- C_FP fpr``: where costs
+    are constant exactly, otherwise if mistakes are as dear as the records of their class are on average.
+
+    Parameters
+    ----------
+    y_true, fp_cost, fn_cost, tp_cost, tn_cost, sample_weight, pos_label
+        As in `cost_curve`.
+    cost : array-like of shape (n_lines,), default=None
+        The total costs to draw lines for. By default four: that of the cheaper of acting on all and on none, below
+        which no model is worth having, and those that avoid a quarter, a half and three quarters of it.
+
+    Returns
+    -------
+    lines : IsoCostLines
+        `cost` of shape (n_lines,), `fpr` and `tpr` of shape (n_lines, 2). Costs that no decisions have get no line.
+
+    Examples
+    --------
+    >>> from stakes.curves import iso_cost_lines
+    >>> lines = iso_cost_lines([1, 0, 0, 0, 0], fp_cost=5, fn_cost=40, cost=[10, 20])
+    >>> lines.fpr
+    array([[0. , 0.5],
+           [0. , 1. ]])
+    >>> lines.tpr
+    array([[0.75, 1.  ],
+           [0.5 , 1.  ]])
+    """
+    bill = _Bill.of(y_true, [], fp_cost, fn_cost, tp_cost, tn_cost, sample_weight, pos_label)
+    (positive,) = positives(pos_label, y_true=y_true)
+    mistake = np.abs(bill.if_positive - bill.if_negative)
+    all_missed, all_alarmed = mistake[positive].sum(), mistake[~positive].sum()
+    perfect = np.minimum(bill.if_negative, bill.if_positive).sum()
+    if cost is None:
+        levels = np.unique(perfect + min(all_missed, all_alarmed) * np.arange(1, 5) / 4)
+    else:
+        levels = np.atleast_1d(np.asarray(cost, dtype=np.float64))
+    # The line is: missed + alarmed = excess, where each is between 0 and its sum over the whole class.
+    excess = levels - perfect
+    drawn = (excess >= 0) & (excess <= all_missed + all_alarmed) & (all_missed + all_alarmed > 0)
+    excess = excess[drawn, np.newaxis]
+    missed = np.minimum(excess, all_missed) * [1, 0] + np.maximum(excess - all_alarmed, 0) * [0, 1]
+    alarmed = excess - missed
+    fpr = _rate(alarmed, all_alarmed, otherwise=np.array([0.0, 1.0]))
+    tpr = 1 - _rate(missed, all_missed, otherwise=np.array([1.0, 0.0]))
+    return IsoCostLines(levels[drawn], fpr, tpr)
+
+
+class GainCurve(NamedTuple):
+    """What it brings to act on more and more records, the most promising first."""
+
+    share: Floats  # of the records acted on, from 0 to 1
+    profit: Floats  # the money saved against acting on nobody
+    savings: Floats  # against the cheaper of acting on all and on nobody, as a share of its cost
+
+
+def gain_curve(
+    y_true: ArrayLike,
+    y_score: ArrayLike,
+    *,
+    fp_cost: ArrayLike,
+    fn_cost: ArrayLike,
+    tp_cost: ArrayLike = 0.0,
+    tn_cost: ArrayLike = 0.0,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Any = 1,
+    order: Literal["score", "expected_saving"] = "score",
+) -> GainCurve:
+    """Return what it brings to act on the records with the highest scores, for every share of them.
+
+    Parameters
+    ----------
+    y_true, y_score, fp_cost, fn_cost, tp_cost, tn_cost, sample_weight, pos_label
+        As in `cost_curve`.
+    order : {"score", "expected_saving"}, default="score"
+        Which records come first: those with the highest score, or those on which acting is expected to save most,
+        ``p C_FN - (1 - p) C_FP``, where the score p must be a probability. Where a cost is known only afterwards,
+        compute the expected saving from estimates, and pass it as a score.
+
+    Returns
+    -------
+    curve : GainCurve
+        `share`, `profit` and `savings`, each of shape (n_distinct_scores + 1,). Records that tie are acted on together.
+
+    Examples
+    --------
+    Two of the three positives are worth acting on:
+
+    >>> from stakes.curves import gain_curve
+    >>> y, p, amount = [1, 0, 1, 1], [0.9, 0.6, 0.5, 0.1], [10, 10, 90, 2]
+    >>> gain_curve(y, p, fp_cost=5, fn_cost=amount).profit
+    array([ 0., 10.,  5., 95., 97.])
+    >>> gain_curve(y, p, fp_cost=5, fn_cost=amount, order="expected_saving").profit
+    array([  0.,  90., 100.,  95.,  97.])
+    """
+    bill = _Bill.of(y_true, [], fp_cost, fn_cost, tp_cost, tn_cost, sample_weight, pos_label)
+    n = bill.if_negative.size
+    costs = Costs(fp=fp_cost, fn=fn_cost, tp=tp_cost, tn=tn_cost)
+    if order not in ORDERS:
+        raise ValueError(f"order={order!r} is not known: choose from {', '.join(map(repr, ORDERS))}")
+    cuts = _Cuts(ORDERS[order](y_score, costs, n))
+    weight = record_weights(sample_weight, n)
+    share, cost = cuts.above(weight)[::-1], cuts.cost(bill)[::-1]
+    return GainCurve(share / (share[-1] or 1.0), cost[0] - cost, savings_of(cost, min(cost[0], cost[-1])))
+
+
+class ReliabilityCurve(NamedTuple):
+    """Probabilities and what came of them, by bins that have records."""
+
+    predicted: Floats  # mean probability
+    observed: Floats  # share of positives
+    counts: NDArray[np.int64]  # of records
+
+
+def reliability_curve(
+    y_true: ArrayLike,
+    y_prob: ArrayLike,
+    *,
+    n_bins: int = 10,
+    strategy: Literal["quantile", "uniform"] = "quantile",
+    fp_cost: ArrayLike | None = None,
+    fn_cost: ArrayLike | None = None,
+    tp_cost: ArrayLike = 0.0,
+    tn_cost: ArrayLike = 0.0,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Any = 1,
+) -> ReliabilityCurve:
+    """Return how often records are positive that are said to be so with some probability.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_records,)
+        True classes, with any two labels.
+    y_prob : array-like of shape (n_records,)
+        Probabilities of the positive class.
+    n_bins : int, default=10
+        Into how many bins the probabilities are put.
+    strategy : {"quantile", "uniform"}, default="quantile"
+        Bins of equally many records, or of equal width.
+    fp_cost, fn_cost : float or array-like of shape (n_records,), default=None
+        If given, both: a record counts by what is at stake in it, ``C_FP + C_FN``, so that the means of a bin are those
+        of its money. The weight is the same whatever the class, and so does not bend the curve of true probabilities.
+    tp_cost, tn_cost : float or array-like of shape (n_records,), default=0
+        Cost of a true positive and of a true negative, which reduce what is at stake.
+    sample_weight, pos_label
+        As in `cost_curve`.
+
+    Returns
+    -------
+    curve : ReliabilityCurve
+        `predicted`, `observed` and `counts`, of as many bins as have records with some weight.
+
+    Examples
+    --------
+    >>> from stakes.curves import reliability_curve
+    >>> y, p = [0, 0, 1, 0, 1, 1], [0.1, 0.2, 0.3, 0.7, 0.8, 0.9]
+    >>> predicted, observed, counts = reliability_curve(y, p, n_bins=2, strategy="uniform")
+    >>> predicted.round(2), observed.round(2), counts
+    (array([0.2, 0.8]), array([0.33, 0.67]), array([3, 3]))
+    """
+    (positive,) = positives(pos_label, y_true=y_true)
+    n = positive.size
+    probability = _probabilities(y_prob, n, "y_prob")
+    weight = record_weights(sample_weight, n)
+    if fp_cost is not None and fn_cost is not None:
+        fp, fn = Costs(fp=fp_cost, fn=fn_cost, tp=tp_cost, tn=tn_cost).for_records(n, "y_true").arrays(n)
+        weight = weight * (fp + fn)
+    elif fp_cost is not None or fn_cost is not None:
+        raise CostsError("fp_cost or fn_cost is missing: give both, or neither to count all records alike")
+    if n_bins < 1:
+        raise ValueError(f"n_bins must be at least 1, got {n_bins!r}")
+    if strategy not in EDGES:
+        raise ValueError(f"strategy={strategy!r} is not known: choose from {', '.join(map(repr, EDGES))}")
+    bins = np.searchsorted(EDGES[strategy](probability, np.linspace(0, 1, n_bins + 1)[1:-1]), probability)
+
+    def sums(values: Floats | None = None) -> NDArray[Any]:
+        return np.bincount(bins, values, minlength=n_bins)
+
+    total = sums(weight)
+    used = total > 0
+    predicted, observed = (sums(weight * values)[used] / total[used] for values in (probability, positive))
+    return ReliabilityCurve(predicted, observed, sums()[used])
+
+
+class SensitivityCurve(NamedTuple):
+    """Savings at changed costs."""
+
+    factors: Floats
+    savings: Floats
+
+
+def sensitivity_curve(
+    y_true: ArrayLike,
+    *,
+    fp_cost: ArrayLike,
+    fn_cost: ArrayLike,
+    tp_cost: ArrayLike = 0.0,
+    tn_cost: ArrayLike = 0.0,
+    y_score: ArrayLike | None = None,
+    y_pred: ArrayLike | None = None,
+    vary: Literal["fn_cost", "fp_cost"] = "fn_cost",
+    factors: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Any = 1,
+) -> SensitivityCurve:
+    """Return the savings when one of the two costs is multiplied by factors.
+
+    Costs are often a guess. This tells how much hangs on it: with probabilities, for decisions that follow the
+    changed costs; with decisions, for those that stay as they are.
+
+    Parameters
+    ----------
+    y_true, fp_cost, fn_cost, tp_cost, tn_cost, sample_weight, pos_label
+        As in `cost_curve`. Costs are reduced (FRAMEWORK 1) before they are multiplied, and savings are those of the
+        reduced costs.
+    y_score : array-like of shape (n_records,), default=None
+        Probabilities: at each factor, records are positive iff above T_cs of the changed costs.
+    y_pred : array-like of shape (n_records,), default=None
+        Decisions, the same at all factors. Give either these or `y_score`.
+    vary : {"fn_cost", "fp_cost"}, default="fn_cost"
+        Which cost is multiplied.
+    factors : array-like of shape (n_factors,), default=None
+        What it is multiplied by; by default 41 factors from 1/10 to 10.
+
+    Returns
+    -------
+    curve : SensitivityCurve
+        `factors` and `savings`, against the cheaper of acting on all and on none at the changed costs.
+
+    Examples
+    --------
+    >>> from stakes.curves import sensitivity_curve
+    >>> y, p = [0, 0, 1, 0, 1], [0.05, 0.2, 0.4, 0.7, 0.9]
+    >>> sensitivity_curve(y, y_score=p, fp_cost=1, fn_cost=2, factors=[0.5, 1, 5]).savings.round(2)
+    array([0.  , 0.67, 0.33])
+    >>> sensitivity_curve(y, y_pred=[0, 0, 0, 0, 1], fp_cost=1, fn_cost=2, factors=[0.5, 1, 5]).savings.round(2)
+    array([ 0.5 ,  0.33, -2.33])
+    """
+    if (y_score is None) == (y_pred is None):
+        raise ValueError("give either y_score, to decide anew at each factor, or y_pred, to keep the decisions")
+    (positive,) = positives(pos_label, y_true=y_true)
+    n = positive.size
+    costs = Costs(fp=fp_cost, fn=fn_cost, tp=tp_cost, tn=tn_cost).for_records(n, "y_true")
+    weight = record_weights(sample_weight, n)
+    factors = _factors(factors)
+    unchanged = np.ones_like(factors)
+    scales = {"fn_cost": (unchanged, factors), "fp_cost": (factors, unchanged)}
+    if vary not in scales:
+        raise ValueError(f"vary={vary!r} is not known: choose from {', '.join(map(repr, scales))}")
+    on_fp, on_fn = scales[vary]
+
+    at_stake = weight * costs.of(positive)
+    if y_pred is not None:
+        decisions = iter(positives(pos_label, y_true=y_true, y_pred=y_pred)[1:])
+    else:
+        # A pass for each of a few factors, by the very rule of predict. To sort records by the factor at which each
+        # turns positive would be one pass, but rounds differently where p = T_cs, and leaves of trees often meet that.
+        probability = _probabilities(y_score, n, "y_score")
+        changed = (Costs(fp=costs.fp * a, fn=costs.fn * b) for a, b in zip(on_fp, on_fn, strict=True))
+        decisions = (probability > at_factor.threshold() for at_factor in changed)
+    missed, alarmed = np.transpose(
+        [(at_stake[positive & ~acted].sum(), at_stake[~positive & acted].sum()) for acted in decisions]
+    )
+    baseline = np.minimum(on_fn * at_stake[positive].sum(), on_fp * at_stake[~positive].sum())
+    return SensitivityCurve(factors, savings_of(on_fn * missed + on_fp * alarmed, baseline))
+
+
+def decide_by_costs(
+    y_score: ArrayLike, *, fp_cost: ArrayLike, fn_cost: ArrayLike, tp_cost: ArrayLike = 0.0, tn_cost: ArrayLike = 0.0
+) -> Mask:
+    """Return which records are worth acting on: those whose probability is above T_cs (MEC, FRAMEWORK 2).
+
+    Parameters
+    ----------
+    y_score : array-like of shape (n_records,)
+        Probabilities of the positive class.
+    fp_cost, fn_cost, tp_cost, tn_cost
+        As in `cost_curve`.
+
+    Returns
+    -------
+    acted : ndarray of bool of shape (n_records,)
+
+    Examples
+    --------
+    >>> from stakes.curves import decide_by_costs
+    >>> decide_by_costs([0.1, 0.1, 0.6], fp_cost=5, fn_cost=[20, 95, 5])
+    array([False,  True,  True])
+    """
+    probability = _probabilities(y_score, np.size(y_score), "y_score")
+    costs = Costs(fp=fp_cost, fn=fn_cost, tp=tp_cost, tn=tn_cost).for_records(probability.size, "y_score")
+    return probability > costs.threshold()
+
+
+def savings_of(cost: ArrayLike, baseline: ArrayLike) -> Floats:
+    """Return ``1 - cost / baseline``, with the rules of `savings_score` for baselines of 0 or less.
+
+    Parameters
+    ----------
+    cost : array-like
+        Total costs.
+    baseline : array-like
+        The cost of the cheaper trivial decision.
+
+    Returns
+    -------
+    savings : ndarray
+
+    Examples
+    --------
+    >>> from stakes.curves import savings_of
+    >>> savings_of([0, 25, 100, 150], 100)
+    array([ 1.  ,  0.75,  0.  , -0.5 ])
+    """
+    saved = np.subtract(baseline, cost, dtype=np.float64)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share = saved / np.abs(baseline)
+    return np.where(saved == 0, 0.0, share)
+
+
+class _Cuts:
+    """The cuts between distinct scores, with sums over the records on either side of each."""
+
+    def __init__(self, scores: Floats) -> None:
+        if not scores.size:
+            raise ValueError("y_score is empty: give at least one record")
+        self._order = np.argsort(scores)
+        ordered = scores[self._order]
+        # Cut k makes the first k records negative; records with equal scores are never separated.
+        self._cuts = np.concatenate(([0], np.flatnonzero(ordered[1:] != ordered[:-1]) + 1, [scores.size]))
+        self.thresholds = np.concatenate(([-np.inf], ordered[self._cuts[1:] - 1]))
+
+    def below(self, values: Floats) -> Floats:
+        """Return the sum of the values of records that each cut makes negative."""
+        return _running_sums(values[self._order])[self._cuts]
+
+    def above(self, values: Floats) -> Floats:
+        """Return the sum of the values of records that each cut makes positive."""
+        return _running_sums(values[self._order[::-1]])[values.size - self._cuts]
+
+    def cost(self, bill: _Bill) -> Floats:
+        """Return the total cost of each cut."""
+        return self.below(bill.if_negative) + self.above(bill.if_positive)
+
+
+def _running_sums(values: Floats) -> Floats:
+    return np.concatenate(([0.0], np.cumsum(values)))
+
+
+def _rate(part: Floats, whole: float, otherwise: Floats) -> Floats:
+    return part / whole if whole > 0 else np.broadcast_to(otherwise, part.shape).copy()
+
+
+def _class_weights(positive: Mask, sample_weight: ArrayLike | None) -> tuple[Floats, Floats]:
+    """Return the weights of the negatives and of the positives, 0 for the others."""
+    weight = record_weights(sample_weight, positive.size)
+    classes = np.where(positive, 0.0, weight), np.where(positive, weight, 0.0)
+    for name, of_class in zip(("negative", "positive"), classes, strict=True):
+        if not of_class.any():
+            raise ValueError(f"y_true has no {name} records with weight: rates need both classes")
+    return classes
+
+
+def _finite_scores(y_score: ArrayLike, n: int) -> Floats:
+    return _scores(y_score, n).astype(np.float64)
+
+
+def _probabilities(y_score: Any, n: int, argument: str) -> Floats:
+    scores = _finite_scores(y_score, n)
+    outside = (scores < 0) | (scores > 1)
+    if outside.any():
+        row = int(outside.argmax())
+        raise ValueError(
+            f"{argument} is not a probability in row {row}, {scores[row]:g}: give numbers between 0 and 1; "
+            "other scores must be calibrated first"
+        )
+    return scores
+
+
+def _by_score(y_score: ArrayLike, costs: Costs, n: int) -> Floats:
+    return _finite_scores(y_score, n)
+
+
+def _by_expected_saving(y_score: ArrayLike, costs: Costs, n: int) -> Floats:
+    p = _probabilities(y_score, n, "y_score")
+    return p * costs.fn - (1 - p) * costs.fp
+
+
+ORDERS = {"score": _by_score, "expected_saving": _by_expected_saving}
+
+
+def _equally_filled(probability: Floats, shares: Floats) -> Floats:
+    return np.quantile(probability, shares)
+
+
+def _equally_wide(probability: Floats, shares: Floats) -> Floats:
+    return shares
+
+
+# The inner edges of bins, from probabilities and the share of the bins up to each edge.
+EDGES = {"quantile": _equally_filled, "uniform": _equally_wide}
+
+
+def _factors(factors: ArrayLike | None) -> Floats:
+    if factors is None:
+        return np.geomspace(0.1, 10, 41)
+    array = np.atleast_1d(np.asarray(factors, dtype=np.float64))
+    if array.ndim > 1 or not array.size or not (np.isfinite(array) & (array > 0)).all():
+        raise ValueError(f"factors must be finite numbers above 0, got {factors!r}")
+    return array

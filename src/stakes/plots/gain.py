@@ -1,0 +1,161 @@
+"""What it brings to act on more and more records."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
+
+from numpy.typing import ArrayLike
+
+from stakes.curves import Floats, GainCurve, gain_curve
+from stakes.plots import base
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.lines import Line2D
+
+__all__ = ["GainDisplay"]
+
+
+class Measure(NamedTuple):
+    """What is drawn of a curve."""
+
+    of: Callable[[GainCurve], Floats]
+    unit: base.Unit
+    title: str
+
+
+MEASURES = {
+    "profit": Measure(lambda curve: curve.profit, base.MONEY, "Profit against acting on nobody ({unit})"),
+    "savings": Measure(lambda curve: curve.savings, base.PERCENT, base.SAVINGS),
+}
+
+
+@dataclass(kw_only=True, eq=False)
+class GainDisplay(base.PredictionDisplay):
+    """Profit, or savings, against the share of the records acted on, the most promising first.
+
+    Use `from_estimator` or `from_predictions`; draw several models on the same axes with ``ax=``. A dot marks the best
+    share, a dashed line records in random order.
+
+    Parameters
+    ----------
+    curve : GainCurve
+        Shares with what they bring.
+    name : str or None
+        Name of the line.
+
+    Attributes
+    ----------
+    line_ : matplotlib Line2D
+        The curve.
+    ax_, figure_ : matplotlib Axes and Figure
+        What it is drawn on.
+
+    Examples
+    --------
+    >>> from stakes.plots import GainDisplay
+    >>> y, p = [0, 0, 1, 0, 1], [0.1, 0.2, 0.4, 0.7, 0.9]
+    >>> display = GainDisplay.from_predictions(y, p, fp_cost=5, fn_cost=20, name="model")
+    >>> display.line_.get_label()
+    'model: 35 at 60%'
+    """
+
+    curve: GainCurve
+    name: str | None = None
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y_true: ArrayLike,
+        y_score: ArrayLike,
+        *,
+        fp_cost: ArrayLike,
+        fn_cost: ArrayLike,
+        tp_cost: ArrayLike = 0.0,
+        tn_cost: ArrayLike = 0.0,
+        sample_weight: ArrayLike | None = None,
+        pos_label: Any = 1,
+        order: Literal["score", "expected_saving"] = "score",
+        name: str | None = None,
+        ax: Axes | None = None,
+        **plot_kw: Any,
+    ) -> Self:
+        """Draw from true classes and scores.
+
+        Parameters
+        ----------
+        y_true, y_score, fp_cost, fn_cost, tp_cost, tn_cost, sample_weight, pos_label, order
+            As in `stakes.curves.gain_curve`.
+        name : str, default=None
+            Name of the line.
+        ax : matplotlib Axes, default=None
+            Axes to draw on; new ones by default.
+        **plot_kw
+            Further arguments of `plot`.
+
+        Returns
+        -------
+        display : GainDisplay
+        """
+        curve = gain_curve(
+            y_true,
+            y_score,
+            fp_cost=fp_cost,
+            fn_cost=fn_cost,
+            tp_cost=tp_cost,
+            tn_cost=tn_cost,
+            sample_weight=sample_weight,
+            pos_label=pos_label,
+            order=order,
+        )
+        return cls(curve=curve, name=name).plot(ax, **plot_kw)
+
+    def plot(
+        self,
+        ax: Axes | None = None,
+        *,
+        measure: Literal["profit", "savings"] = "profit",
+        name: str | None = None,
+        unit: str = "cost units",
+        **line_kw: Any,
+    ) -> Self:
+        """Draw the curve.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw on; new ones by default.
+        measure : {"profit", "savings"}, default="profit"
+            The money saved against acting on nobody, or the share saved of the cheaper of acting on all and on nobody.
+        name : str, default=None
+            Name of the line, instead of the display's.
+        unit : str, default="cost units"
+            What costs are counted in, for instance a currency.
+        **line_kw
+            Settings of the line, for instance ``color=``.
+
+        Returns
+        -------
+        self : GainDisplay
+        """
+        measured = base.choose("measure", measure, MEASURES)
+        ax = base.start(self, ax)
+        share, height = self.curve.share, measured.of(self.curve)
+        best = int(height.argmax())
+        value = f"{measured.unit.write(height[best])} at {base.PERCENT.write(share[best])}"
+        self.line_: Line2D = base.line_within(
+            ax,
+            share,
+            height,
+            # Losses larger than the largest profit may leave the picture, and with them the shares that make them.
+            shown=self.curve.profit >= -self.curve.profit.max(),
+            **{"label": base.label(self.name if name is None else name, value)} | line_kw,
+        )
+        ax.plot(share[best], height[best], "o", color=self.line_.get_color())
+        base.slope(ax, (0.0, height[0]), (1.0, height[-1]), "random order")
+        measured.unit.format(ax.yaxis)
+        base.PERCENT.format(ax.xaxis)
+        base.finish(ax, "Share of the records acted on", measured.title.format(unit=base.plain(unit)))
+        return self

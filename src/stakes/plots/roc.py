@@ -1,0 +1,181 @@
+"""ROC with lines of equal cost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.metrics import auc
+
+from stakes.curves import (
+    IsoCostLines,
+    OperatingPoint,
+    RocPoints,
+    decide_by_costs,
+    iso_cost_lines,
+    operating_point,
+    roc_points,
+)
+from stakes.decision.thresholds import positives
+from stakes.metrics import tuned_threshold
+from stakes.plots import base
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.lines import Line2D
+
+__all__ = ["CostROCDisplay"]
+
+
+@dataclass(kw_only=True, eq=False)
+class CostROCDisplay(base.PredictionDisplay):
+    """ROC curve with lines of equal cost and operating points.
+
+    Use `from_estimator` or `from_predictions`; draw several models on the same axes with ``ax=``. The lines are for
+    class-mean costs and the base rate: all decisions on one of them cost the same, up and to the left is cheaper.
+    Dots mark decisions: those by the threshold with the least cost; where scores are probabilities,
+    those by each record's T_cs; and those of the estimator. With record-dependent costs the last two may lie off
+    the curve.
+
+    Parameters
+    ----------
+    curve : RocPoints
+        The rates of every threshold.
+    iso_cost : IsoCostLines
+        Lines of equal cost.
+    points : dict of OperatingPoint
+        Decisions by their names.
+    name : str or None
+        Name of the line.
+
+    Attributes
+    ----------
+    line_ : matplotlib Line2D
+        The curve.
+    ax_, figure_ : matplotlib Axes and Figure
+        What it is drawn on.
+
+    Examples
+    --------
+    >>> from stakes.plots import CostROCDisplay
+    >>> y, p = [0, 0, 1, 0, 1], [0.1, 0.2, 0.4, 0.7, 0.9]
+    >>> display = CostROCDisplay.from_predictions(y, p, fp_cost=5, fn_cost=20, name="model")
+    >>> display.line_.get_label()
+    'model: AUC 0.833'
+    >>> display.points["least cost"]
+    OperatingPoint(fpr=0.333..., tpr=1.0)
+    """
+
+    _shows_decisions: ClassVar[bool] = True
+
+    curve: RocPoints
+    iso_cost: IsoCostLines
+    points: dict[str, OperatingPoint] = field(default_factory=dict)
+    name: str | None = None
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y_true: ArrayLike,
+        y_score: ArrayLike,
+        *,
+        fp_cost: ArrayLike,
+        fn_cost: ArrayLike,
+        tp_cost: ArrayLike = 0.0,
+        tn_cost: ArrayLike = 0.0,
+        y_pred: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        pos_label: Any = 1,
+        name: str | None = None,
+        ax: Axes | None = None,
+        **plot_kw: Any,
+    ) -> Self:
+        """Draw from true classes, scores and, if given, decisions.
+
+        Parameters
+        ----------
+        y_true, y_score, fp_cost, fn_cost, tp_cost, tn_cost, sample_weight, pos_label
+            As in `stakes.curves.cost_curve`.
+        y_pred : array-like of shape (n_records,), default=None
+            Decisions to mark with a point.
+        name : str, default=None
+            Name of the line.
+        ax : matplotlib Axes, default=None
+            Axes to draw on; new ones by default.
+        **plot_kw
+            Further arguments of `plot`.
+
+        Returns
+        -------
+        display : CostROCDisplay
+        """
+        (positive,) = positives(pos_label, y_true=y_true)
+        costs: dict[str, Any] = {"fp_cost": fp_cost, "fn_cost": fn_cost, "tp_cost": tp_cost, "tn_cost": tn_cost}
+        settings: dict[str, Any] = {"sample_weight": sample_weight, "pos_label": True}
+        curve = roc_points(positive, y_score, **settings)
+        threshold = tuned_threshold(positive, y_score, **costs, **settings)
+        decisions = {"least cost": np.asarray(y_score) > threshold}
+        if base.are_probabilities(curve.thresholds):
+            decisions["$T_{cs}$"] = decide_by_costs(y_score, **costs)
+        if y_pred is not None:
+            decisions["decisions"] = positives(pos_label, y_true=y_true, y_pred=y_pred)[1]
+        return cls(
+            curve=curve,
+            iso_cost=iso_cost_lines(positive, **costs, **settings),
+            points={which: operating_point(positive, acted, **settings) for which, acted in decisions.items()},
+            name=name,
+        ).plot(ax, **plot_kw)
+
+    def plot(
+        self, ax: Axes | None = None, *, name: str | None = None, unit: str = "cost units", **line_kw: Any
+    ) -> Self:
+        """Draw the curve.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw on; new ones by default.
+        name : str, default=None
+            Name of the line, instead of the display's.
+        unit : str, default="cost units"
+            What costs are counted in, for instance a currency.
+        **line_kw
+            Settings of the line, for instance ``color=``.
+
+        Returns
+        -------
+        self : CostROCDisplay
+        """
+        ax = base.start(self, ax, figsize=(5.6, 5.6))
+        ax.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.01), aspect="equal")
+        self._draw_iso_cost(ax)
+        base.explain(ax, "-", f"equal cost ({base.plain(unit)})")
+        fpr, tpr, _ = self.curve
+        label = base.label(self.name if name is None else name, f"AUC {auc(fpr, tpr):.3f}")
+        (self.line_,) = ax.plot(fpr, tpr, **{"label": label} | line_kw)
+        self._draw_points(ax, self.line_)
+        base.PERCENT.format(ax.xaxis)
+        base.PERCENT.format(ax.yaxis)
+        base.finish(ax, "False positive rate", "True positive rate")
+        return self
+
+    def _draw_iso_cost(self, ax: Axes) -> None:
+        costs, fpr, tpr = self.iso_cost
+        # Amounts are written where the lines end, or where they start if they end too close to each other.
+        end = int(costs.size < 2 or np.ptp(fpr[:, 1]) + np.ptp(tpr[:, 1]) > 0.03 * costs.size)
+        for cost, x, y in zip(costs, fpr, tpr, strict=True):
+            text = base.MONEY.write(cost)
+            if not base.is_new(ax, text):
+                continue
+            ax.plot(x, y, gid=text, **base.REFERENCE | {"linestyle": "-", "linewidth": 0.8})
+            base.note(ax, text, (x[end], y[end]), xytext=(1, 1), rotation=45, fontsize="x-small")
+
+    def _draw_points(self, ax: Axes, line: Line2D) -> None:
+        at: dict[OperatingPoint, list[str]] = {}
+        for which, point in self.points.items():
+            at.setdefault(point, []).append(which)
+        for point, names in at.items():
+            ax.plot(*point, "o", color=line.get_color())
+            base.note(ax, ", ".join(names), point, color=line.get_color(), xytext=(7, -3), va="top")

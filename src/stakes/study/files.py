@@ -1,0 +1,303 @@
+"""Files of records: CSV and Parquet, read at once or in batches, and what their columns are to a model."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import IO, Any, NamedTuple
+
+import numpy as np
+import polars as pl
+
+from stakes.exceptions import StudyError
+from stakes.study.expressions import did_you_mean, in_records
+
+__all__ = ["as_kind", "check_finite", "column_names", "conform", "kinds_of", "read_batches", "read_file", "tidy"]
+
+# What people write for a missing number. In a column of texts these are texts like any other.
+MISSING = ("", "na", "n/a", "nan", "null", "none", "?", "-", ".")
+SEPARATORS = (",", ";", "\t", "|")
+# Parquet files are read by so many records, because polars writes them in groups of so many.
+GROUP = 1 << 18
+
+# What a column can be to a model, and the type that it is then read as.
+KINDS: dict[str, Any] = {
+    "number": pl.Float64(),
+    "text": pl.String(),
+    "boolean": pl.Boolean(),
+    "date": pl.Date(),
+    "datetime": pl.Datetime("us"),
+    "time": pl.Time(),
+}
+# From one kind to another without asking.
+CASTS = {("boolean", "number"), ("number", "boolean"), ("date", "datetime"), ("datetime", "date")}
+
+
+# Reading
+
+
+def read_file(path: str | Path) -> pl.DataFrame:
+    """Return the records of a CSV or Parquet file, or say in one line why they cannot be read."""
+    path = Path(path)
+    try:
+        if _is_parquet(path):
+            frame = pl.read_parquet(path)
+        else:
+            # Types by the whole file: a text in the last line must not come as a surprise.
+            separator = _csv_layout(path).separator
+            frame = pl.read_csv(path, separator=separator, infer_schema_length=None, try_parse_dates=True)
+    except (pl.exceptions.PolarsError, OSError, EOFError) as error:
+        raise _unreadable(path, error) from None
+    if not frame.height:
+        raise StudyError(f"{path.name} has no records")
+    return frame
+
+
+def column_names(path: Path) -> list[str]:
+    """Return the names of the columns of a file."""
+    try:
+        return list(pl.scan_parquet(path).collect_schema()) if _is_parquet(path) else _csv_layout(path).names
+    except (pl.exceptions.PolarsError, OSError, EOFError) as error:
+        raise _unreadable(path, error) from None
+
+
+def read_batches(path: Path, size: int) -> Iterator[pl.DataFrame]:
+    """Return the records of a file some at a time, so that it may be larger than memory.
+
+    The columns of a CSV file come as texts: `conform` makes of them what a model expects.
+    """
+    try:
+        yield from _parquet_batches(path, size) if _is_parquet(path) else _csv_batches(path, size)
+    except (pl.exceptions.PolarsError, OSError, EOFError) as error:
+        raise _unreadable(path, error) from None
+
+
+def _parquet_batches(path: Path, size: int) -> Iterator[pl.DataFrame]:
+    records = pl.scan_parquet(path)
+    n = records.select(pl.len()).collect().item()
+    for start in range(0, n, GROUP):
+        yield from records.slice(start, GROUP).collect().iter_slices(size)
+
+
+def _csv_batches(path: Path, size: int) -> Iterator[pl.DataFrame]:
+    separator, names = _csv_layout(path)
+    with _open(path) as file:
+        records = _csv_records(file)
+        next(records)  # the header
+        lines: list[bytes] = []
+        for record in records:
+            lines.append(record)
+            if len(lines) == size:
+                yield _csv_frame(lines, separator, names)
+                lines = []
+        if lines:
+            yield _csv_frame(lines, separator, names)
+
+
+def _csv_records(file: IO[bytes]) -> Iterator[bytes]:
+    """Return the records of a CSV file as they are; one may have several lines, between quotes."""
+    open_record = b""
+    for line in file:
+        # Quotes come in pairs: as long as one is open, so is the record.
+        if open_record or line.count(b'"') % 2:
+            open_record += line
+            if open_record.count(b'"') % 2:
+                continue
+            line, open_record = open_record, b""
+        yield line
+    if open_record:
+        yield open_record
+
+
+def _csv_frame(records: list[bytes], separator: str, names: list[str]) -> pl.DataFrame:
+    schema = dict.fromkeys(names, pl.String)
+    return pl.read_csv(io.BytesIO(b"".join(records)), separator=separator, has_header=False, schema=schema)
+
+
+class _CsvLayout(NamedTuple):
+    separator: str
+    names: list[str]
+
+
+def _csv_layout(path: Path) -> _CsvLayout:
+    """Return how the columns of a CSV file are separated, and what they are called."""
+    with _open(path) as file:
+        start = file.read(1 << 20).decode("utf-8-sig", errors="ignore")
+    if not start.strip():
+        raise StudyError(f"{path.name} is empty")
+    if "\x00" in start:
+        raise StudyError(f"{path.name} is neither CSV nor Parquet: save it as one of them")
+    separator = max(SEPARATORS, key=start.splitlines()[0].count)
+    names = next(csv.reader(io.StringIO(start), delimiter=separator))
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise StudyError(f"{path.name} has more than one column {twice[0]!r}: give each a name of its own")
+    return _CsvLayout(separator, names)
+
+
+def _open(path: Path) -> IO[bytes]:
+    """Open a file, unpacking it where it is compressed by gzip."""
+    with open(path, "rb") as file:
+        packed = file.read(2) == b"\x1f\x8b"
+    return gzip.open(path) if packed else open(path, "rb")  # type: ignore[return-value]
+
+
+def _is_parquet(path: Path) -> bool:
+    """Return whether a file is in the Parquet format, whatever it is called."""
+    with open(path, "rb") as file:
+        return file.read(4) == b"PAR1"
+
+
+def _unreadable(path: Path, error: Exception) -> StudyError:
+    if isinstance(error, FileNotFoundError):
+        return StudyError(f"there is no file {path}")
+    why = (error.strerror if isinstance(error, OSError) and error.strerror else str(error)).strip()
+    why = why.splitlines()[0] if why else type(error).__name__
+    return StudyError(f"{path} cannot be read ({why})" + (": save it as UTF-8" if "utf-8" in why else ""))
+
+
+# What columns are
+
+
+def kinds_of(frame: pl.DataFrame) -> dict[str, str]:
+    """Return what each column is to a model: see KINDS."""
+    kinds = {name: _kind(dtype) for name, dtype in frame.schema.items()}
+    return {name: kind for name, kind in kinds.items() if kind is not None}
+
+
+def _kind(dtype: pl.DataType) -> str | None:
+    """Return what a column of this type is to a model; None if it is nothing of use."""
+    if dtype.is_numeric():
+        return "number"
+    if dtype in (pl.Categorical, pl.Enum):
+        return "text"
+    return next((kind for kind, wanted in KINDS.items() if isinstance(dtype, type(wanted))), None)
+
+
+def tidy(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
+    """Return the columns in the types that are used from here on, without blank records; and what was left out.
+
+    A column of texts that are all numbers, apart from marks for missing ones, becomes a column of numbers.
+    """
+    notes, columns = [], []
+    blank = pl.Series(np.logical_and.reduce([column.is_null().to_numpy() for column in frame.iter_columns()]))
+    if blank.any():
+        notes.append(f"{blank.sum():,} blank records are left out")
+        frame = frame.filter(~blank)
+    for column in frame.iter_columns():
+        if not column.name.strip():
+            notes.append("a column without a name is left out")
+        elif _kind(column.dtype) is None and column.dtype != pl.Null:
+            notes.append(f"column {column.name!r} is left out: {column.dtype} is not a type that a model can use")
+        else:
+            # Polars would take names such as "*" for patterns.
+            columns.append(_tidy_column(column.alias("values")).alias(column.name))
+    return pl.DataFrame(columns), notes
+
+
+def _tidy_column(column: pl.Series) -> pl.Series:
+    dtype = column.dtype
+    if isinstance(dtype, pl.Datetime):
+        if dtype.time_zone is not None:
+            column = column.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
+        return column.cast(pl.Datetime("us"))
+    if dtype.is_numeric():
+        is_plain_integer = dtype.is_integer() and dtype not in (pl.Int128, pl.UInt128)
+        return column if is_plain_integer else column.cast(pl.Float64).fill_nan(None)
+    if dtype == pl.Null:
+        return column.cast(pl.Float64)
+    if _kind(dtype) != "text":
+        return column
+    texts = column.cast(pl.String)
+    numbers = _as_numbers(texts)
+    return numbers if numbers.count() and not _unlike_numbers(texts, numbers).any() else texts
+
+
+def _as_numbers(texts: pl.Series) -> pl.Series:
+    return texts.str.strip_chars().cast(pl.Float64, strict=False).fill_nan(None)
+
+
+def _unlike_numbers(texts: pl.Series, numbers: pl.Series) -> pl.Series:
+    """Return where texts are neither numbers nor marks for a missing one."""
+    return texts.is_not_null() & numbers.is_null() & ~texts.str.strip_chars().str.to_lowercase().is_in(MISSING)
+
+
+def conform(frame: pl.DataFrame, kinds: Mapping[str, str], *, source: str, first_record: int = 1) -> pl.DataFrame:
+    """Return the named columns of new records in the types that a model knows them in.
+
+    Parameters
+    ----------
+    frame : polars.DataFrame
+        The new records, in the types of a Parquet file, or all as texts.
+    kinds : dict of str to str
+        The columns, with "number", "text", "boolean", "date", "datetime" or "time".
+    source : str
+        What to call the records in errors.
+    first_record : int, default=1
+        The number of the first record in its file.
+    """
+    missing = [name for name in kinds if name not in frame.columns]
+    if missing:
+        rest = f" (and {len(missing) - 1} more)" if len(missing) > 1 else ""
+        raise StudyError(
+            f"{source} has no column {missing[0]!r}{rest}, which is needed{did_you_mean(missing[0], frame.columns)}"
+        )
+    columns = []
+    for name, kind in kinds.items():
+        given = frame.get_column(name).alias("values")
+        column, wrong = as_kind(given, kind)
+        if wrong.any():
+            raise StudyError(
+                f"column {name!r} of {source} is {str(given.filter(wrong)[0])[:40]!r} in "
+                f"{in_records(wrong.arg_true(), first_record)}, and a {kind} is needed"
+            )
+        columns.append(column.alias(name))
+    return pl.DataFrame(columns)
+
+
+def as_kind(column: pl.Series, kind: str) -> tuple[pl.Series, pl.Series]:
+    """Return a column as a kind, and where that fails."""
+    wanted = KINDS[kind]
+    if column.dtype in (pl.Categorical, pl.Enum):
+        column = column.cast(pl.String)
+    if kind == "text" or column.dtype == pl.Null:
+        return column.cast(wanted), column.is_null() & False
+    if column.dtype != pl.String:
+        return _cast(column, kind)
+    if kind == "number":
+        numbers = _as_numbers(column)
+        return numbers, _unlike_numbers(column, numbers)
+    texts = column.str.strip_chars().replace("", None)
+    if kind == "boolean":
+        lower = texts.str.to_lowercase()
+        found = lower.replace_strict({"true": True, "false": False}, default=None, return_dtype=pl.Boolean)
+    else:
+        try:
+            found = texts.str.strptime(wanted, strict=False)
+        except pl.exceptions.PolarsError:  # not one of them is like a date
+            found = pl.Series([None] * len(texts), dtype=wanted)
+    return found, texts.is_not_null() & found.is_null()
+
+
+def _cast(column: pl.Series, kind: str) -> tuple[pl.Series, pl.Series]:
+    """Return a column that is not of texts as a kind, and where that fails."""
+    column = _tidy_column(column)
+    has = _kind(column.dtype)
+    if has == kind or (has, kind) in CASTS:
+        return column.cast(KINDS[kind]), column.is_null() & False
+    return pl.Series([None] * len(column), dtype=KINDS[kind]), column.is_not_null()
+
+
+def check_finite(frame: pl.DataFrame, *, source: str, first_record: int = 1) -> None:
+    """Raise an error if a number is infinite in any record."""
+    for column in frame.iter_columns():
+        if column.dtype.is_float():
+            infinite = column.alias("values").is_infinite()
+            if infinite.any():
+                where = in_records(infinite.arg_true(), first_record)
+                raise StudyError(
+                    f"column {column.name!r} of {source} is infinite in {where}: write a number, or leave it blank"
+                )

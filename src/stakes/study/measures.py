@@ -1,0 +1,145 @@
+"""What outcomes are worth: all measures of all decisions at once, from a few sums."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stakes.costs import Costs
+from stakes.decision.tally import add_up
+
+__all__ = ["IMBALANCE", "MEASURES", "MONEY", "Sums", "area_under_roc", "average_precision", "sums_of"]
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+
+class Sums(NamedTuple):
+    """Sums over the records of a part, one number for each decision, and those over all records."""
+
+    true_positives: Floats
+    false_positives: Floats
+    found: Floats  # C_FN of the positives that are decided positive
+    wasted: Floats  # C_FP of the negatives that are decided positive
+    spent: Floats  # C_FP of all records that are decided positive
+    positives: float
+    negatives: float
+    all_fn: float  # C_FN of all positives: the cost of doing nothing
+    all_fp: float  # C_FP of all negatives: the cost of acting on everything
+
+
+def sums_of(outcome: Bools, positive: Bools, costs: Costs) -> Sums:
+    """Return the sums for each row of `outcome`."""
+    fp, fn = costs.arrays(positive.size)
+    amount = np.column_stack([positive, ~positive, np.where(positive, fn, 0.0), np.where(positive, 0.0, fp), fp])
+    of_all = amount.sum(axis=0)
+    return Sums(*add_up(outcome, amount).T, of_all[0], of_all[1], of_all[2], of_all[3])
+
+
+def _ratio(above: Floats, below: Floats | float) -> Floats:
+    """Return quotients; 0 where there is nothing to divide by."""
+    below = np.broadcast_to(np.asarray(below, dtype=np.float64), above.shape)
+    return np.divide(above, below, out=np.zeros_like(above), where=below != 0)
+
+
+def cost(s: Sums) -> Floats:
+    """Total cost of the mistakes."""
+    return s.all_fn - s.found + s.wasted
+
+
+def savings(s: Sums) -> Floats:
+    """1 - cost / the cheaper of doing nothing and acting on everything."""
+    least = min(s.all_fn, s.all_fp)
+    return _ratio(least - cost(s), least)
+
+
+def cost_reduction(s: Sums) -> Floats:
+    """1 - cost / that of doing nothing (Cost%)."""
+    return _ratio(s.all_fn - cost(s), s.all_fn)
+
+
+def amount_detected(s: Sums) -> Floats:
+    """The share of C_FN of all positives that is found (TotF%)."""
+    return _ratio(s.found, s.all_fn)
+
+
+def profit(s: Sums) -> Floats:
+    """What acting brings in over doing nothing."""
+    return s.found - s.wasted
+
+
+def roi(s: Sums) -> Floats:
+    """Profit over expenditure, C_FP of all that are acted on."""
+    return _ratio(profit(s), s.spent)
+
+
+def tpr(s: Sums) -> Floats:
+    """The share of the positives that is found."""
+    return _ratio(s.true_positives, s.positives)
+
+
+def fpr(s: Sums) -> Floats:
+    """The share of the negatives that is acted on."""
+    return _ratio(s.false_positives, s.negatives)
+
+
+def acted(s: Sums) -> Floats:
+    """The share of the records that is acted on."""
+    return _ratio(s.true_positives + s.false_positives, s.positives + s.negatives)
+
+
+def balanced_accuracy(s: Sums) -> Floats:
+    """The mean of the shares of the two classes that are decided right."""
+    return (tpr(s) + 1.0 - fpr(s)) / 2
+
+
+def g_mean(s: Sums) -> Floats:
+    """The geometric mean of the shares of the two classes that are decided right."""
+    return np.sqrt(tpr(s) * (1.0 - fpr(s)))
+
+
+def f1(s: Sums) -> Floats:
+    """The harmonic mean of precision and recall."""
+    return _ratio(2 * s.true_positives, s.true_positives + s.false_positives + s.positives)
+
+
+def area_under_roc(positive: Bools, score: Floats) -> float:
+    """Return the probability that a positive scores above a negative, ties counting half."""
+    order = np.argsort(score)
+    ordered, is_positive = score[order], positive[order]
+    first = np.flatnonzero(np.diff(ordered, prepend=-np.inf))
+    sizes = np.diff(first, append=score.size)
+    ups = np.add.reduceat(is_positive.astype(np.float64), first)
+    downs = sizes - ups
+    below = np.cumsum(downs) - downs
+    pairs = ups.sum() * downs.sum()
+    return float(((below + downs / 2) * ups).sum() / pairs) if pairs else float("nan")
+
+
+def average_precision(positive: Bools, score: Floats) -> float:
+    """Return the mean precision at the scores of the positives."""
+    order = np.argsort(-score)
+    ordered, hits = score[order], np.cumsum(positive[order])
+    last = np.flatnonzero(np.diff(ordered, append=np.inf))
+    recall_steps = np.diff(hits[last], prepend=0)
+    return float((recall_steps * hits[last] / (last + 1)).sum() / max(1, hits[-1]))
+
+
+MONEY: dict[str, Callable[[Sums], Floats]] = {
+    "cost": cost,
+    "savings": savings,
+    "profit": profit,
+    "roi": roi,
+    "cost_reduction": cost_reduction,
+    "amount_detected": amount_detected,
+}
+IMBALANCE: dict[str, Callable[[Sums], Floats]] = {
+    "balanced_accuracy": balanced_accuracy,
+    "g_mean": g_mean,
+    "f1": f1,
+}
+RATES: dict[str, Callable[[Sums], Floats]] = {"tpr": tpr, "fpr": fpr, "acted": acted}
+MEASURES = {**MONEY, **IMBALANCE, **RATES}

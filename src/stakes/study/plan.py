@@ -1,0 +1,192 @@
+"""From what was asked for to units of work: each trains one ensemble once (FRAMEWORK 9, 12)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
+from typing import Any
+
+from stakes.catalog import Method, list_methods
+from stakes.costs import Costs
+from stakes.decision.decision import Decision
+from stakes.exceptions import CostsError, StudyError
+from stakes.study.measures import IMBALANCE, MONEY
+
+__all__ = ["PEERS", "QUICK", "Config", "Unit", "plan_units"]
+
+# Enough to see which way to go, in a minute or two.
+QUICK = (
+    "tree", "cstree", "bg", "dm-bg", "rf", "dm-rf", "rdf", "dm-rdf", "wrf", "urf", "uprdf", "dm-uprdf", "cprbg",
+    "dm-cprbg", "csrf", "ab", "acost", "asb", "ac2", "dab", "gb",
+)  # fmt: skip
+# imbalanced-learn's own answers to class imbalance, for comparison.
+PEERS = ("imblearn-brf", "imblearn-rusboost", "imblearn-easyensemble")
+SCORE_MEASURES = ("average_precision", "auc")
+LOWER_IS_BETTER = ("cost",)
+# Cost ratios that are tried where costs are only a remedy for class imbalance.
+RATIOS = (1, 2, 5, 10, 20, 50, 100, 200, 500)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config:
+    """What a study is asked to do.
+
+    Attributes
+    ----------
+    methods : tuple of str
+        Names, patterns such as "dm-*", "all" or "quick".
+    trees : int
+        Members of each ensemble.
+    repeats : int
+        Different splits into training and validation records.
+    train_costs : tuple of str
+        "record", "class means", or pairs such as "1:6" of fp_cost and fn_cost.
+    measure : str
+        What is compared.
+    max_fpr, max_acted : float or None
+        Limits on the false positive rate, and on the share of records acted on.
+    metacost : {"best", "all", "none"}
+    seed : int
+    tree, stump : dict
+        Parameters of the trees of bagging, and of boosting.
+    """
+
+    methods: tuple[str, ...] = ("quick",)
+    trees: int = 100
+    repeats: int = 3
+    train_costs: tuple[str, ...] = ("record",)
+    measure: str = "cost"
+    max_fpr: float | None = None
+    max_acted: float | None = None
+    metacost: str = "best"
+    seed: int = 0
+    tree: dict[str, Any] = field(default_factory=dict)
+    stump: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name, least in (("trees", 1), ("repeats", 1), ("seed", 0)):
+            if getattr(self, name) < least:
+                raise StudyError(f"{name} is {getattr(self, name)}: give at least {least}")
+        known = (*MONEY, *IMBALANCE, *SCORE_MEASURES)
+        if self.measure not in known:
+            raise StudyError(f"there is no measure {self.measure!r}: choose from {', '.join(known)}")
+        if self.metacost not in ("best", "all", "none"):
+            raise StudyError(f"metacost is {self.metacost!r}: choose from best, all, none")
+        for name in ("max_fpr", "max_acted"):
+            limit = getattr(self, name)
+            if limit is not None and not 0 < limit <= 1:
+                raise StudyError(f"{name} is {limit}: give a share above 0 and up to 1")
+        for setting in self.train_costs:
+            training_costs(setting)
+
+    @property
+    def higher_is_better(self) -> bool:
+        """Whether more of the measure is better."""
+        return self.measure not in LOWER_IS_BETTER
+
+
+@dataclass(frozen=True)
+class Unit:
+    """One ensemble to train, and what is to be decided by it.
+
+    Attributes
+    ----------
+    repeat : int
+    method : str
+        A name of the catalogue without ``dm-`` and ``mc-``, or one of PEERS.
+    train_costs : str
+        A setting of `Config`, or "none" for methods that train without costs.
+    members : tuple of {"label", "cost", "tuned"}
+        How members may vote: ``dm-`` stands for the last two.
+    metacost : {"none", "all"} or Decision
+        By which decisions a tree is taught.
+    """
+
+    repeat: int
+    method: str
+    train_costs: str
+    members: tuple[str, ...]
+    metacost: str | Decision = "none"
+
+    @property
+    def key(self) -> str:
+        """A name for the unit's file."""
+        key = f"{self.repeat}.{self.method}.{re.sub(r'[^0-9a-z.]+', '_', self.train_costs)}"
+        return f"{key}.mc" if isinstance(self.metacost, Decision) else key
+
+
+def training_costs(setting: str) -> Costs | None:
+    """Return the pair that a setting stands for; None for those that depend on the records."""
+    if setting in ("record", "class means", "none"):
+        return None
+    match = re.fullmatch(r"\s*([0-9.eE+-]+)\s*:\s*([0-9.eE+-]+)\s*", setting)
+    try:
+        if match is None:
+            raise ValueError
+        return Costs(fp=float(match[1]), fn=float(match[2]))
+    except (ValueError, CostsError):
+        raise StudyError(
+            f"training costs {setting!r} are not known: give 'record', 'class means', or a pair such as 1:6 of the "
+            "costs of a false positive and a false negative"
+        ) from None
+
+
+def plan_units(config: Config, ratios: Sequence[str] = ()) -> list[Unit]:
+    """Return the units of a study, in the order of their results.
+
+    `ratios` are the pairs of costs to be tried where there are no real ones.
+    """
+    wanted = _wanted(config.methods)
+    settings = tuple(ratios) or config.train_costs
+    metacost = "all" if config.metacost == "all" else "none"
+    units = []
+    for repeat in range(config.repeats):
+        for method, members in wanted.items():
+            for setting in _settings(method, settings):
+                units.append(Unit(repeat, method.name, setting, members, metacost))
+        if ratios:
+            units += [Unit(repeat, peer, "none", ("label",)) for peer in PEERS]
+    return units
+
+
+def _wanted(patterns: Sequence[str]) -> dict[Method, tuple[str, ...]]:
+    """Return the ensembles to train, each with the ways in which its members may vote."""
+    methods = {method.name: method for method in list_methods() if not method.name.startswith("mc-")}
+    chosen: list[str] = []
+    for pattern in patterns:
+        if pattern == "all":
+            found = list(methods)
+        elif pattern == "quick":
+            found = list(QUICK)
+        else:
+            found = [name for name in methods if fnmatchcase(name, pattern.removeprefix("mc-"))]
+        if not found:
+            raise StudyError(f"no method is called {pattern!r}: `stakes methods` lists them")
+        chosen += found
+    wanted: dict[Method, tuple[str, ...]] = {}
+    for name in methods:
+        if name not in chosen or name.startswith("dm-"):
+            continue
+        wanted[methods[name]] = ("cost",) if name == "dab" else ("label",)
+    for name in dict.fromkeys(chosen):
+        if name.startswith("dm-"):
+            base = methods[name.removeprefix("dm-")]
+            wanted[base] = (*wanted.get(base, ()), "cost", "tuned")
+    order = list(methods)
+    return {method: wanted[method] for method in sorted(wanted, key=lambda m: order.index(m.name))}
+
+
+def _settings(method: Method, settings: tuple[str, ...]) -> list[str]:
+    """Return the training costs that make a difference to a method."""
+    if "before" not in method.when and "during" not in method.when:
+        return ["none"]
+    if method.costs == "constant":
+        settings = tuple("class means" if setting == "record" else setting for setting in settings)
+    return list(dict.fromkeys(settings))
+
+
+def with_metacost(unit: Unit, decision: Decision) -> Unit:
+    """Return the unit that teaches a tree by one decision of another unit."""
+    return replace(unit, metacost=decision)

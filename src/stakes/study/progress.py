@@ -1,0 +1,104 @@
+"""Progress that a person can follow, or that a log can hold."""
+
+from __future__ import annotations
+
+import sys
+import time
+from types import TracebackType
+from typing import Any, Self
+
+import polars as pl
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import Progress as Bar
+
+from stakes.exceptions import StudyError
+from stakes.study.plan import Config, Unit
+from stakes.study.run import within_limits
+
+__all__ = ["Progress"]
+
+# Seconds between two lines of a log.
+EVERY = 10.0
+
+
+class Progress:
+    """How far a study is, how long it will take, and the best model so far.
+
+    Parameters
+    ----------
+    mode : {"live", "plain", "quiet"}
+        A bar, lines now and then, or nothing.
+    total : int
+        How many units there are.
+    config : Config
+    """
+
+    def __init__(self, mode: str, total: int, config: Config) -> None:
+        if mode not in ("live", "plain", "quiet"):
+            raise StudyError(f"progress is {mode!r}: choose from live, plain, quiet")
+        self.mode = mode
+        self.total = total
+        self.config = config
+        self.finished = 0
+        self.resumed = 0
+        self.best: tuple[float, str] | None = None
+        self._bar: Bar | None = None
+        self._task: Any = None
+        self._started = self._said = time.monotonic()
+
+    def __enter__(self) -> Self:
+        if self.mode == "live":
+            self._bar = Bar(
+                TextColumn("{task.description}"),
+                BarColumn(),
+                MofNCompleteColumn(),
+                TimeElapsedColumn(),
+                TextColumn("left"),
+                TimeRemainingColumn(),
+                TextColumn("{task.fields[best]}"),
+                console=Console(stderr=True),
+            )
+            self._bar.start()
+            self._task = self._bar.add_task("ensembles", total=self.total, best="")
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+        if self.mode == "plain" and kind is None:
+            self._say()
+
+    def more(self, units: int) -> None:
+        """Say that there are more units to come."""
+        self.total += units
+        if self._bar is not None:
+            self._bar.update(self._task, total=self.total)
+
+    def done(self, unit: Unit, results: pl.DataFrame, *, again: bool = False) -> None:
+        """Say that a unit is finished, or (`again`) was finished by an earlier run."""
+        self.finished += 1
+        self.resumed += again
+        self._look(results)
+        best = "" if self.best is None else f"best so far {self.best[1]} ({self.config.measure} {self.best[0]:,.4g})"
+        if self._bar is not None:
+            self._bar.update(self._task, advance=1, best=best)
+        elif self.mode == "plain" and time.monotonic() - self._said >= EVERY:
+            self._say()
+
+    def _look(self, results: pl.DataFrame) -> None:
+        measure = f"validation_{self.config.measure}"
+        sign = 1 if self.config.higher_is_better else -1
+        for row in results.select("name", measure, "validation_fpr", "validation_acted").iter_rows(named=True):
+            better = self.best is None or sign * row[measure] > sign * self.best[0]
+            if better and within_limits(row, "validation", self.config):
+                self.best = row[measure], row["name"]
+
+    def _say(self) -> None:
+        self._said = time.monotonic()
+        run = self.finished - self.resumed
+        left = (self._said - self._started) / run * (self.total - self.finished) if run else float("nan")
+        best = "" if self.best is None else f", best so far {self.best[1]} ({self.best[0]:,.4g})"
+        print(f"{self.finished} of {self.total} ensembles, {left:.0f} s left{best}", file=sys.stderr, flush=True)

@@ -1,0 +1,336 @@
+"""One unit of a study: train an ensemble once, and evaluate every decision on it."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+from imblearn.ensemble import BalancedRandomForestClassifier, EasyEnsembleClassifier, RUSBoostClassifier
+from numpy.typing import NDArray
+
+from stakes.base import MemberClassifier
+from stakes.catalog import list_methods, make_classifier
+from stakes.cost_decision import CostDecisionClassifier
+from stakes.cost_tree import CostTreeClassifier
+from stakes.costs import Costs
+from stakes.decision.decision import Decision
+from stakes.decision.options import decisions_for, describe
+from stakes.decision.rules import Evidence, Rules
+from stakes.encoded import EncodedClassifier
+from stakes.exceptions import ClassMeansWarning
+from stakes.members import Said
+from stakes.study.data import StudyData
+from stakes.study.measures import MEASURES, area_under_roc, average_precision, sums_of
+from stakes.study.plan import PEERS, Config, Unit, training_costs
+from stakes.table import table_of
+from stakes.tree.binning import Binned, Binning
+
+__all__ = ["Part", "Parts", "fit_unit", "make_unit_classifier", "parts_of", "run_unit", "schema", "within_limits"]
+
+Bools = NDArray[np.bool_]
+
+# How many decisions of a unit keep their outcomes, for intervals: the best by either part.
+KEPT = 10
+PARTS = ("validation", "test")
+
+
+@dataclass(frozen=True)
+class Part:
+    """Training, validation or test records, as they came and binned."""
+
+    frame: pl.DataFrame
+    binned: Binned
+    positive: Bools
+    costs: Costs | None
+
+    @property
+    def y(self) -> NDArray[np.int64]:
+        """Classes, 0 or 1."""
+        return self.positive.astype(np.int64)
+
+
+@dataclass(frozen=True)
+class Parts:
+    """The records of one repeat, binned once for all its ensembles."""
+
+    train: Part
+    validation: Part
+    test: Part
+
+
+_latest: tuple[tuple[str, int, int], Parts] | None = None
+
+
+def parts_of(data: StudyData, repeat: int, seed: int) -> Parts:
+    """Return the records of a repeat; the latest ones are kept, because units come repeat by repeat."""
+    global _latest
+    key = (data.fingerprint(), repeat, seed)
+    if _latest is None or _latest[0] != key:
+        split = data.split(repeat, seed)
+        binning: Binning | None = None
+        made = []
+        for rows in (split.train, split.validation, split.test):
+            frame = data.frame[rows]
+            table = table_of(frame)
+            binning = binning or Binning().fit(table)
+            costs = None if data.costs is None else data.costs[rows]
+            made.append(Part(frame, Binned(frame, binning, binning.transform(table)), data.positive[rows], costs))
+        _latest = key, Parts(*made)
+    return _latest[1]
+
+
+def make_unit_classifier(config: Config, unit: Unit, n_jobs: int | None = None, **more: Any) -> MemberClassifier:
+    """Return the classifier of a unit, not fitted: the same that `make_classifier` makes by name."""
+    seed = config.seed + unit.repeat
+    if unit.method in PEERS:
+        model = {
+            "imblearn-brf": BalancedRandomForestClassifier,
+            "imblearn-rusboost": RUSBoostClassifier,
+            "imblearn-easyensemble": EasyEnsembleClassifier,
+        }[unit.method](random_state=seed)
+        model.set_params(n_estimators=config.trees if unit.method != "imblearn-easyensemble" else 10)
+        return CostDecisionClassifier(EncodedClassifier(model), threshold="half", random_state=seed)
+    params: dict[str, Any] = {"random_state": seed, **more}
+    family = _family(unit.method)
+    if family in ("bagging", "boosting"):
+        params |= {"n_estimators": config.trees, "n_jobs": n_jobs}
+        params |= config.tree if family == "bagging" else config.stump
+    elif family == "tree":
+        params |= {"n_jobs": n_jobs, **config.tree}
+    classifier: MemberClassifier = make_classifier(unit.method, **params)
+    return classifier
+
+
+def _family(method: str) -> str:
+    if method in PEERS:
+        return "imbalanced-learn"
+    return list_methods().filter(name=method)[0].family
+
+
+def _features(classifier: MemberClassifier, part: Part) -> Any:
+    """Return the records in the form that the classifier takes: bins for trees, a frame for everything else."""
+    return part.frame if isinstance(classifier, CostDecisionClassifier) else part.binned
+
+
+def fit_unit(classifier: MemberClassifier, unit: Unit, parts: Parts, real: tuple[Costs, Costs]) -> MemberClassifier:
+    """Train by the unit's training costs; validate by the `real` ones, of training and validation records."""
+    train, validation = parts.train, parts.validation
+    of_train, of_validation = real
+    costs = training_costs(unit.train_costs)
+    if costs is None:
+        costs = {
+            "none": Costs(fp=1.0, fn=1.0),
+            "record": of_train,
+            "class means": of_train.class_means(train.y),
+        }[unit.train_costs]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ClassMeansWarning)
+        return classifier.fit(
+            _features(classifier, train),
+            train.y,
+            fp_cost=costs.fp,
+            fn_cost=costs.fn,
+            X_val=_features(classifier, validation),
+            y_val=validation.y,
+            fp_cost_val=of_validation.fp,
+            fn_cost_val=of_validation.fn,
+        )
+
+
+def run_unit(data: StudyData, config: Config, unit: Unit, ratios: Sequence[str] = (), n_jobs: int = 1) -> pl.DataFrame:
+    """Train the ensemble of a unit, and return a row for each decision.
+
+    Parameters
+    ----------
+    data : StudyData
+    config : Config
+    unit : Unit
+    ratios : sequence of str, default=()
+        Pairs of costs to decide by, where the data has none.
+    n_jobs : int, default=1
+        How many threads to use.
+    """
+    parts = parts_of(data, unit.repeat, config.seed)
+    frames = []
+    classifier = None
+    for setting in _decision_costs(unit, ratios):
+        train, validation, test = (
+            part.costs if setting == "real" else training_costs(setting)
+            for part in (parts.train, parts.validation, parts.test)
+        )
+        assert train is not None and validation is not None and test is not None
+        if classifier is None:
+            classifier = fit_unit(make_unit_classifier(config, unit, n_jobs), unit, parts, (train, validation))
+            said = {
+                part: classifier.members_.say(
+                    classifier._read(_features(classifier, getattr(parts, part)), reset=False), n_jobs
+                )
+                for part in PARTS
+            }
+        costs = {"validation": validation, "test": test}
+        frames.append(_decide(classifier, config, unit, parts, said, costs, setting, n_jobs))
+        if unit.metacost != "none":
+            frames.append(_teach(classifier, config, unit, parts, said, costs, train, setting, n_jobs))
+    return pl.concat(frames)
+
+
+def _decision_costs(unit: Unit, ratios: Sequence[str]) -> list[str]:
+    """Return the costs to decide by: the real ones, or those trained by, or all that are tried."""
+    if not ratios:
+        return ["real"]
+    return list(ratios) if unit.train_costs == "none" else [unit.train_costs]
+
+
+def _wanted(classifier: MemberClassifier, unit: Unit) -> list[tuple[Decision, bool]]:
+    """Return the decisions of a unit, and whether the paper has them."""
+    return [(o.decision, o.in_paper) for o in decisions_for(classifier) if o.decision.member in unit.members]
+
+
+def _decide(
+    classifier: MemberClassifier,
+    config: Config,
+    unit: Unit,
+    parts: Parts,
+    said: dict[str, Said],
+    costs: dict[str, Costs],
+    setting: str,
+    n_jobs: int,
+) -> pl.DataFrame:
+    """Return a row for each decision on the validation and test records."""
+    if isinstance(unit.metacost, Decision):
+        return _frame([], config)
+    wanted = _wanted(classifier, unit)
+    rules = Rules([decision for decision, _ in wanted], classifier._votes())
+    evidence = Evidence(said["validation"], parts.validation.positive, costs["validation"])
+    rules.fit(evidence, max_fpr=config.max_fpr, max_share=config.max_acted)
+    rows: list[dict[str, Any]] = [_described(unit, decision, in_paper, setting) for decision, in_paper in wanted]
+    for part in PARTS:
+        scores = rules.scores(said[part], costs[part], n_threads=n_jobs)
+        outcome = np.array(rules.outcomes(scores, costs[part]))
+        _measure(rows, part, getattr(parts, part).positive, costs[part], outcome, scores, config)
+    return _frame(_keep_best(rows, outcome, config), config)
+
+
+def _teach(
+    classifier: MemberClassifier,
+    config: Config,
+    unit: Unit,
+    parts: Parts,
+    said: dict[str, Said],
+    costs: dict[str, Costs],
+    train_costs: Costs,
+    setting: str,
+    n_jobs: int,
+) -> pl.DataFrame:
+    """Return a row for each decision by which a tree is taught (FRAMEWORK 8.4)."""
+    wanted = _wanted(classifier, unit)
+    if isinstance(unit.metacost, Decision):
+        wanted = [(decision, in_paper) for decision, in_paper in wanted if decision == unit.metacost]
+    rules = Rules([decision for decision, _ in wanted], classifier._votes())
+    evidence = Evidence(said["validation"], parts.validation.positive, costs["validation"])
+    rules.fit(evidence, max_fpr=config.max_fpr, max_share=config.max_acted)
+    shown = classifier.members_.say(classifier._read(_features(classifier, parts.train), reset=False), n_jobs)
+    labels = rules.outcomes(rules.scores(shown, train_costs, n_threads=n_jobs), train_costs)
+    rows = [_described(unit, decision, in_paper, setting, taught=True) for decision, in_paper in wanted]
+    pupils = [_pupil(parts.train.binned, label.astype(np.int64), config.seed + unit.repeat) for label in labels]
+    for part in PARTS:
+        records: Part = getattr(parts, part)
+        scores = [_certainty(pupil, records.binned) for pupil in pupils]
+        outcome = np.array([score > 0.5 for score in scores])
+        _measure(rows, part, records.positive, costs[part], outcome, scores, config)
+    return _frame(_keep_best(rows, outcome, config), config)
+
+
+def _pupil(binned: Binned, y: NDArray[np.int64], seed: int) -> CostTreeClassifier | int:
+    """Return the tree taught by new labels; the label itself where there is but one."""
+    if y.min() == y.max():
+        return int(y[0])
+    return CostTreeClassifier(max_depth=4, random_state=seed).fit(binned, y)
+
+
+def _certainty(pupil: CostTreeClassifier | int, binned: Binned) -> NDArray[np.float64]:
+    return np.full(len(binned), float(pupil)) if isinstance(pupil, int) else pupil.predict_proba(binned)[:, 1]
+
+
+def _described(unit: Unit, decision: Decision, in_paper: bool, setting: str, *, taught: bool = False) -> dict[str, Any]:
+    by_cost = decision.member != "label" and unit.method != "dab"
+    name = ("dm-" if by_cost else "") + unit.method
+    return {
+        "repeat": unit.repeat,
+        "method": unit.method,
+        "name": f"mc-{name}" if taught else name,
+        "family": _family(unit.method),
+        "train_costs": unit.train_costs,
+        "decision_costs": setting,
+        **asdict(decision),
+        "description": describe(decision),
+        "in_paper": in_paper,
+    }
+
+
+def _measure(
+    rows: list[dict[str, Any]],
+    part: str,
+    positive: Bools,
+    costs: Costs,
+    outcome: Bools,
+    scores: list[NDArray[np.float64]],
+    config: Config,
+) -> None:
+    """Write all measures of a part into the rows."""
+    sums = sums_of(outcome, positive, costs)
+    for name, measure in MEASURES.items():
+        for row, value in zip(rows, measure(sums), strict=True):
+            row[f"{part}_{name}"] = float(value)
+    by_score = {"auc": area_under_roc}
+    if config.measure == "average_precision":
+        by_score["average_precision"] = average_precision
+    for name, of_score in by_score.items():
+        # Decisions that differ in their threshold only have the very same score.
+        known: dict[int, float] = {}
+        for row, score in zip(rows, scores, strict=True):
+            if id(score) not in known:
+                known[id(score)] = of_score(positive, score)
+            row[f"{part}_{name}"] = known[id(score)]
+
+
+def _keep_best(rows: list[dict[str, Any]], outcome: Bools, config: Config) -> list[dict[str, Any]]:
+    """Keep the test outcomes of the best decisions, for intervals."""
+    sign = 1 if config.higher_is_better else -1
+    kept: set[int] = set()
+    for part in PARTS:
+        allowed = [i for i, row in enumerate(rows) if within_limits(row, part, config)]
+        kept |= set(sorted(allowed, key=lambda i: sign * rows[i][f"{part}_{config.measure}"], reverse=True)[:KEPT])
+    for i, row in enumerate(rows):
+        row["outcome"] = np.packbits(outcome[i]).tobytes() if i in kept else None
+    return rows
+
+
+def within_limits(row: dict[str, Any], part: str, config: Config) -> bool:
+    """Return whether a decision keeps to the capacity that there is."""
+    limits = (("fpr", config.max_fpr), ("acted", config.max_acted))
+    return all(limit is None or row[f"{part}_{name}"] <= limit for name, limit in limits)
+
+
+def schema(config: Config) -> dict[str, Any]:
+    """Return the columns of the results."""
+    texts = (
+        "method", "name", "family", "train_costs", "decision_costs", "leaf", "member", "output", "vote_weight",
+        "calibration", "threshold", "description",
+    )  # fmt: skip
+    measures = [*MEASURES, "auc", *(["average_precision"] if config.measure == "average_precision" else [])]
+    return {
+        "repeat": pl.Int64,
+        **dict.fromkeys(texts, pl.String),
+        "in_paper": pl.Boolean,
+        **{f"{part}_{name}": pl.Float64 for part in PARTS for name in measures},
+        "outcome": pl.Binary,
+    }
+
+
+def _frame(rows: list[dict[str, Any]], config: Config) -> pl.DataFrame:
+    return pl.DataFrame(rows, schema=schema(config))

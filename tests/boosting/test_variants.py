@@ -1,0 +1,276 @@
+"""Every variant against its formulas, against AdaBoost, and against scikit-learn (FRAMEWORK 7.1, 7.2)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import boosting_reference as reference
+import numpy as np
+import pytest
+from boosting_reference import Task, make_task
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.ensemble import AdaBoostClassifier
+from sklearn.tree import DecisionTreeClassifier
+
+from stakes import Costs, Decision
+from stakes.base import Records
+from stakes.boosting import RULES, CostBoostClassifier
+from stakes.boosting.learners import Ground, TreeLearner
+from stakes.boosting.loop import boost, shares
+from stakes.boosting.rules import Problem, make_rule
+from stakes.table import Table
+from stakes.tree.binning import Binning
+from stakes.tree.recipe import TreeRecipe
+
+HALF = Decision(threshold="half")
+ROUNDS = 10
+
+# Each variant, with options that let it go on for some rounds.
+CASES: list[tuple[str, dict[str, Any]]] = [
+    ("adaboost", {}),
+    ("naive", {}),
+    ("uboost", {}),
+    ("adacost", {}),
+    ("adacost", {"scale": 0.3}),
+    ("adauboost", {"exponent": "printed"}),
+    ("adauboost", {"exponent": "inverse"}),
+    ("asymmetric", {}),
+    ("csb0", {}),
+    ("csb1", {}),
+    ("csb2", {}),
+    ("adac1", {}),
+    ("adac2", {}),
+    ("adac3", {}),
+    ("adac1", {"fit_on": "costs"}),
+    ("adac2", {"fit_on": "costs"}),
+    ("adac3", {"fit_on": "costs"}),
+    ("csab", {}),
+    ("csab", {"fit_on": "weights"}),
+]
+each_case = pytest.mark.parametrize(
+    ("variant", "options"), CASES, ids=["-".join([name, *map(str, options.values())]) for name, options in CASES]
+)
+each_variant = pytest.mark.parametrize("variant", list(RULES))
+each_cost_sensitive = pytest.mark.parametrize("variant", [name for name in RULES if name != "adaboost"])
+each_kind_of_cost = pytest.mark.parametrize("record_dependent", [False, True], ids=["constant", "record"])
+each_seed = pytest.mark.parametrize("seed", range(2))
+
+
+def fitted(task: Task, variant: str, **params: Any) -> CostBoostClassifier:
+    defaults: dict[str, Any] = {"n_estimators": ROUNDS, "decision": HALF}
+    return CostBoostClassifier(variant=variant, **{**defaults, **params}).fit(task.X, task.y, **task.costs)
+
+
+class Recorder:
+    """A learner that remembers the weights it was given."""
+
+    def __init__(self, learner: TreeLearner) -> None:
+        self.learner = learner
+        self.weights: list[Any] = []
+
+    def fit(self, log_weight: Any) -> Any:
+        self.weights.append(shares(log_weight)[0])
+        return self.learner.fit(log_weight)
+
+
+def test_every_variant_is_among_the_cases() -> None:
+    assert {name for name, _ in CASES} == set(RULES)
+
+
+@each_case
+@each_kind_of_cost
+@each_seed
+def test_weights_alphas_and_votes_of_all_rounds_follow_the_formulas(
+    variant: str, options: dict[str, Any], record_dependent: bool, seed: int
+) -> None:
+    task = make_task(seed, record_dependent=record_dependent)
+    expected = reference.boost(task, variant, ROUNDS, **options)
+    assert_allclose(weights_shown(task, variant, options, len(expected.alphas)), expected.fit_weights, rtol=1e-9)
+    model = fitted(task, variant, variant_params=options)
+    assert_allclose(model.estimator_weights_, expected.alphas, rtol=1e-9)
+    assert_allclose(model.estimator_errors_, expected.errors, rtol=1e-9)
+    share = reference.shares(expected, variant, task)
+    assert_allclose(model.predict_proba(task.X, **task.costs)[:, 1], share[:, -1], rtol=1e-9, atol=1e-12)
+    for labels, by_hand in zip(model.staged_predict(task.X, **task.costs), share.T, strict=True):
+        clear = np.abs(by_hand - 0.5) > 1e-9  # a tie is a matter of rounding
+        assert_array_equal(labels[clear], by_hand[clear] > 0.5)
+
+
+def weights_shown(task: Task, variant: str, options: dict[str, Any], rounds: int) -> list[Any]:
+    """Return the weights that the members of the first rounds were fitted to."""
+    binning = Binning().fit(Table(task.X))
+    costs, positive = Costs(task.fp, task.fn), task.y == 1
+    records = Records(binning.transform(Table(task.X)), positive, costs)
+    ground = Ground(records, task.X, None, costs, np.random.default_rng(0))
+    recorder = Recorder(TreeLearner(ground, TreeRecipe(max_depth=1), binning.space_, lambda X: X, None, 1, map))
+    problem = Problem(positive, costs, ROUNDS, np.ones(task.n))
+    rule = make_rule(variant, options)
+    boost(rule, problem, recorder, lambda _, said: said.leaves.label[said.ids[:, 0]], range(ROUNDS))
+    return recorder.weights[:rounds]
+
+
+def test_most_cases_run_for_all_rounds() -> None:
+    task = make_task(0, record_dependent=True)
+    rounds = [len(reference.boost(task, name, ROUNDS, **options).alphas) for name, options in CASES]
+    assert np.mean(np.array(rounds) == ROUNDS) > 0.7, rounds
+
+
+@each_seed
+def test_csab_alpha_solves_the_printed_equation(seed: int) -> None:
+    task = make_task(seed, record_dependent=False)
+    run = reference.boost(task, "csab", ROUNDS)
+    model = fitted(task, "csab")
+    c = np.array(task.cost) / max(task.cost)
+    for fit_weight, alpha, stump in zip(run.fit_weights, model.estimator_weights_, run.stumps, strict=True):
+        w = np.array(fit_weight) / c
+        left, right = reference.csab_as_printed(alpha, task, list(w / w.sum()), stump.label(task.X))
+        assert left == pytest.approx(right, rel=1e-9)
+
+
+@each_seed
+def test_csab_does_not_depend_on_the_unit_of_the_costs(seed: int) -> None:
+    task = make_task(seed, record_dependent=True)
+    other = Task(task.X, task.y, 1000 * task.fp, 1000 * task.fn)
+    assert_allclose(fitted(task, "csab").estimator_weights_, fitted(other, "csab").estimator_weights_, rtol=1e-9)
+
+
+# Reductions to AdaBoost
+
+
+def balanced(task: Task) -> Task:
+    n = min(task.y.sum(), task.n - task.y.sum())
+    rows = np.sort(np.concatenate([np.flatnonzero(task.y == 1)[:n], np.flatnonzero(task.y == 0)[:n]]))
+    return Task(task.X[rows], task.y[rows], task.fp[rows], task.fn[rows])
+
+
+@pytest.mark.parametrize(
+    ("variant", "options", "cost"),
+    [
+        ("naive", {}, 3.7),
+        ("adauboost", {"exponent": "printed"}, 3.7),
+        ("adauboost", {"exponent": "inverse"}, 3.7),
+        ("asymmetric", {}, 3.7),
+        ("csb2", {}, 1.0),
+        ("adac1", {}, 1.0),
+        ("adac2", {}, 3.7),
+        ("adac3", {}, 1.0),
+        ("csab", {}, 1.0),
+    ],
+)
+@each_seed
+def test_variant_is_adaboost_where_costs_are_equal(
+    variant: str, options: dict[str, Any], cost: float, seed: int
+) -> None:
+    task = balanced(make_task(seed, record_dependent=False))
+    equal = Task(task.X, task.y, np.full(task.n, cost), np.full(task.n, cost))
+    plain, other = fitted(equal, "adaboost"), fitted(equal, variant, variant_params=options)
+    assert_allclose(other.estimator_weights_, plain.estimator_weights_, rtol=1e-10)
+    assert_array_equal(other.members_.trees.nodes.feature, plain.members_.trees.nodes.feature)
+    assert_array_equal(other.members_.trees.nodes.threshold, plain.members_.trees.nodes.threshold)
+    assert_array_equal(other.predict(task.X, **equal.costs), plain.predict(task.X, **equal.costs))
+
+
+@pytest.mark.parametrize("variant", ["csb0", "csb1"])
+def test_csb0_and_csb1_are_not_adaboost_even_where_costs_are_one(variant: str) -> None:
+    task = make_task(0, record_dependent=False)
+    equal = Task(task.X, task.y, np.ones(task.n), np.ones(task.n))
+    assert not np.allclose(
+        fitted(equal, variant).estimator_weights_[:3], fitted(equal, "adaboost").estimator_weights_[:3]
+    )
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_adaboost_is_that_of_scikit_learn(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    X, fresh = rng.normal(size=(240, 5)), rng.normal(size=(300, 5))
+    y = np.where(X[:, 0] + X[:, 1] * X[:, 2] + rng.normal(size=240) > 0.5, "yes", "no")
+    ours = CostBoostClassifier(n_estimators=40, decision=HALF).fit(X, y)
+    theirs = AdaBoostClassifier(DecisionTreeClassifier(max_depth=1), n_estimators=40).fit(X, y)
+    assert_allclose(2 * ours.estimator_weights_, theirs.estimator_weights_, rtol=1e-9)
+    assert_allclose(ours.estimator_errors_, theirs.estimator_errors_, rtol=1e-9)
+    for records in (X, fresh):
+        assert_array_equal(ours.predict(records), theirs.predict(records))
+    for mine, its in zip(ours.staged_predict(X), theirs.staged_predict(X), strict=True):
+        assert_array_equal(mine, its)
+    assert_allclose(ours.feature_importances_, theirs.feature_importances_, atol=1e-9)
+
+
+# What costs do
+
+
+@pytest.fixture(scope="module")
+def records() -> tuple[Any, Any]:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 4))
+    return X, (X[:, 0] + 0.7 * X[:, 1] + rng.normal(size=600) > 0.9).astype(int)
+
+
+def share_positive(records: tuple[Any, Any], ratio: float, **params: Any) -> float:
+    X, y = records
+    model = CostBoostClassifier(n_estimators=50, random_state=0, **params).fit(X, y, fp_cost=1.0, fn_cost=ratio)
+    return float(model.predict(X).mean())
+
+
+@each_variant
+def test_more_are_positive_the_more_a_false_negative_costs(records: tuple[Any, Any], variant: str) -> None:
+    fifth, equal, five = (share_positive(records, ratio, variant=variant) for ratio in (0.2, 1.0, 5.0))
+    assert fifth < equal < five
+
+
+# AdaC1 to AdaC3 are fitted on weights that do not have the costs in them: where costs differ much, their alpha is not
+# positive, and what is left is the first stump, which knows nothing of costs. On w C they follow the costs all the way.
+@pytest.mark.parametrize(
+    ("variant", "options"),
+    [
+        (name, {"fit_on": "costs"} if name.startswith("adac") and name != "adacost" else {})
+        for name in RULES
+        if name != "adaboost"
+    ],
+)
+@pytest.mark.parametrize("ratio", [20.0, 1e3, 1e6])
+def test_large_ratios_make_nearly_all_positive(
+    records: tuple[Any, Any], variant: str, options: dict[str, Any], ratio: float
+) -> None:
+    assert share_positive(records, ratio, variant=variant, variant_params=options) > 0.65
+
+
+@each_cost_sensitive
+@each_kind_of_cost
+def test_variant_differs_from_adaboost_where_costs_differ(
+    records: tuple[Any, Any], variant: str, record_dependent: bool
+) -> None:
+    X, y = records
+    fn = np.random.default_rng(1).uniform(2.0, 8.0, y.size) if record_dependent else 5.0
+    plain = CostBoostClassifier(decision=HALF, n_estimators=50).fit(X, y, fp_cost=1.0, fn_cost=fn)
+    other = CostBoostClassifier(variant=variant, decision=HALF, n_estimators=50).fit(X, y, fp_cost=1.0, fn_cost=fn)
+    assert (plain.predict(X) != other.predict(X, fp_cost=1.0, fn_cost=fn)).mean() > 0.02
+
+
+def test_record_dependent_costs_that_are_equal_are_constant_costs(records: tuple[Any, Any]) -> None:
+    X, y = records
+    ones = np.ones(y.size)
+    for variant in RULES:
+        constant = CostBoostClassifier(variant=variant, n_estimators=10).fit(X, y, fp_cost=1.0, fn_cost=4.0)
+        each = CostBoostClassifier(variant=variant, n_estimators=10).fit(X, y, fp_cost=ones, fn_cost=4 * ones)
+        assert_array_equal(constant.estimator_weights_, each.estimator_weights_)
+        assert_array_equal(constant.predict_proba(X), each.predict_proba(X, fp_cost=ones, fn_cost=4 * ones))
+
+
+# Options
+
+
+@pytest.mark.parametrize(
+    ("variant", "options", "message"),
+    [
+        ("adacost", {"scale": 0.0}, "scale=0.0 is not above 0"),
+        ("adacost", {"scale": 1.5}, "scale=1.5 is not above 0"),
+        ("adauboost", {"exponent": "typo"}, "choose 'printed' or 'inverse'"),
+        ("adac2", {"fit_on": "typo"}, "choose 'weights' or 'costs'"),
+        ("naive", {"scale": 0.5}, "'naive' has no option 'scale': it has none"),
+        ("adacost", {"exponent": "printed"}, "it has 'scale'"),
+        ("typo", None, "variant='typo' is not known: choose from 'adaboost', 'naive'"),
+    ],
+)
+def test_wrong_options_are_named(variant: str, options: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        CostBoostClassifier(variant=variant, variant_params=options).fit([[0.0], [1.0]], [0, 1])

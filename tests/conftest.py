@@ -1,0 +1,85 @@
+"""Small records that many tests share, and property tests without deadlines."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import settings
+from numpy.typing import NDArray
+
+# The first example of a test may compile a kernel: no deadline is right for it and for the others.
+settings.register_profile("stakes", deadline=None)
+settings.load_profile("stakes")
+
+
+@dataclass(frozen=True)
+class Records:
+    """Records with costs that differ from one to the next: whole numbers, so that all sums of them are exact."""
+
+    X: NDArray[np.float64]
+    y: NDArray[np.int64]
+    fp: NDArray[np.float64]
+    fn: NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return self.y.size
+
+    def take(self, rows: Any) -> Records:
+        return Records(self.X[rows], self.y[rows], self.fp[rows], self.fn[rows])
+
+    @property
+    def costs(self) -> dict[str, NDArray[np.float64]]:
+        return {"fp_cost": self.fp, "fn_cost": self.fn}
+
+
+def make_records(n: int, *, seed: int, missing: float = 0.0) -> Records:
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 5)).round(1)
+    y = (X[:, 0] + X[:, 1] * (X[:, 2] > 0) + rng.normal(size=n) > 0.8).astype(np.int64)
+    X[rng.random(X.shape) < missing] = np.nan
+    return Records(X, y, rng.integers(1, 5, n).astype(float), rng.integers(1, 20, n).astype(float))
+
+
+@pytest.fixture(scope="session")
+def small() -> Records:
+    """Some records, without missing numbers."""
+    return make_records(240, seed=0)
+
+
+@pytest.fixture(scope="session")
+def holes() -> Records:
+    """Some records, with missing numbers."""
+    return make_records(240, seed=1, missing=0.05)
+
+
+@pytest.fixture(scope="session")
+def fresh() -> Records:
+    """Other records of the same kind, to predict and to validate on; with missing numbers."""
+    return make_records(90, seed=2, missing=0.05)
+
+
+@pytest.fixture(scope="session")
+def large() -> Records:
+    """More records of the same kind."""
+    return make_records(1500, seed=3)
+
+
+@pytest.fixture(scope="session")
+def mixed(holes: Records) -> pl.DataFrame:
+    """Numbers, text, categories and booleans that go with the classes of `holes`, some of them missing."""
+    rng = np.random.default_rng(5)
+    n = len(holes)
+    kinds = np.where(holes.y == 1, rng.integers(0, 3, n), rng.integers(1, 5, n))
+    return pl.DataFrame(
+        {
+            "amount": pl.Series(holes.X[:, 0], nan_to_null=True),
+            "kind": pl.Series([None if kind == 4 else "abcd"[kind] for kind in kinds], dtype=pl.Categorical),
+            "name": [("ann", "bob", "cyd")[i] for i in rng.integers(3, size=n)],
+            "known": rng.random(n) < 0.5,
+            "visits": rng.integers(0, 9, n),
+        }
+    )

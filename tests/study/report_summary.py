@@ -1,0 +1,169 @@
+"""A summary such as a study writes: simulated scores, and plain arithmetic on them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+METHODS = {
+    "dm-bg": "bagging", "acost": "boosting", "dm-uprdf": "bagging", "wrf": "bagging", "gb": "gradient boosting",
+    "cprbg": "bagging", "asb": "boosting", "csrf": "bagging", "dab": "boosting", "cstree": "tree", "rf": "bagging",
+    "tree": "tree",
+}  # fmt: skip
+DECISIONS = [
+    ("vote", "cost", "squared_odds", None, "half", "votes by T_cs, weights ((1-eps)/eps)^2, above 0.5"),
+    ("average", "label", None, "platt", "cost", "mean probability, calibrated by platt, above T_cs"),
+    ("vote", "label", "equal", None, "tuned", "votes by label, equal weights, above T_thr"),
+    ("average", "label", None, None, "tuned", "mean probability (laplace), above T_thr"),
+]
+FEATURES = (
+    "tenure", "Contract", "MonthlyCharges", "TotalCharges", "InternetService", "OnlineSecurity", "TechSupport",
+    "PaymentMethod", "PaperlessBilling", "OnlineBackup", "SeniorCitizen", "MultipleLines", "DeviceProtection",
+    "StreamingMovies", "Dependents", "StreamingTV", "Partner", "gender", "PhoneService",
+)  # fmt: skip
+N_TEST = 1408
+
+
+def make_summary(*, imbalance: bool = False) -> dict[str, Any]:
+    """Return a summary of a churn study; of one without costs if `imbalance`."""
+    rng = np.random.default_rng(7)
+    latent = rng.normal(size=N_TEST)
+    y = latent + rng.logistic(size=N_TEST) * 0.6 > 1.0
+    charges = rng.uniform(20, 120, N_TEST)
+    fp, fn = 2 * charges, 12 * charges
+    nothing, everything = float(fn[y].sum()), float(fp[~y].sum())
+
+    def cost_of(acted: np.ndarray) -> float:
+        return float(fn[y & ~acted].sum() + fp[~y & acted].sum())
+
+    def curves_of(name: str, noise: float, threshold: float | None) -> dict[str, Any]:
+        p = 1 / (1 + np.exp(-(latent + noise * rng.normal(size=N_TEST) - 1.0) / 0.6))
+        acted = p > (fp / (fp + fn) if threshold is None else threshold)
+        cuts = np.linspace(0, 1, 101)
+        order = np.argsort(-p)
+        saved = np.concatenate([[0.0], np.cumsum(np.where(y, fn, -fp)[order])])[::14]
+        bins = np.clip((p * 10).astype(int), 0, 9)
+        return {
+            "name": name,
+            "label": f"{name}: {DECISIONS[0][-1]}",
+            "train_costs": "record",
+            "cost_curve": {"threshold": cuts.tolist(), "cost": [cost_of(p > t) for t in cuts]},
+            "threshold": threshold,
+            "roc": {
+                "fpr": [float((p[~y] > t).mean()) for t in cuts],
+                "tpr": [float((p[y] > t).mean()) for t in cuts],
+            },
+            "point": {"fpr": float(acted[~y].mean()), "tpr": float(acted[y].mean())},
+            "gain": {"share": (np.arange(saved.size) * 14 / N_TEST).tolist(), "saving": saved.tolist()},
+            "reliability": {
+                "predicted": [float(p[bins == b].mean()) for b in range(10)],
+                "observed": [float(y[bins == b].mean()) for b in range(10)],
+                "count": [int((bins == b).sum()) for b in range(10)],
+            },
+        }
+
+    shown = [
+        ("dm-bg", 0.15, 0.16),
+        ("acost", 0.3, None),
+        ("dm-uprdf", 0.45, 0.2),
+        ("wrf", 0.6, 0.25),
+        ("gb", 0.8, None),
+    ]
+    curves = [curves_of(*model) for model in shown]
+    slope = everything / nothing
+    lines = []
+    for curve in curves[:3]:
+        intercept = curve["point"]["tpr"] - slope * curve["point"]["fpr"]
+        end = min(1.0, (1 - intercept) / slope)
+        lines.append(
+            {"cost": nothing * (1 - intercept), "fpr": [0.0, end], "tpr": [intercept, intercept + slope * end]}
+        )
+
+    board = _board(rng, nothing, everything, imbalance=imbalance)
+    chosen = board[0]
+    test_board = sorted(board, key=lambda row: -row["test"])
+    return {
+        "version": "0.1.0",
+        "title": "churn.csv",
+        "question": {
+            "data": "churn.csv", "n_records": 7043, "n_positive": 1869, "n_features": 19, "target": "Churn",
+            "positive": "Yes", "negative": "No",
+            "fp_cost": None if imbalance else "2 * MonthlyCharges",
+            "fn_cost": None if imbalance else "12 * MonthlyCharges",
+            "test": "0.2", "validation": "0.2", "notes": [], "repeats": 3, "trees": 100, "n_methods": 62,
+            "n_models": 12345, "n_ensembles": 558, "measure": "balanced_accuracy" if imbalance else "cost_reduction",
+            "higher_is_better": True, "max_fpr": None, "max_acted": None,
+            "train_costs": ["1:5", "1:20"] if imbalance else ["class means", "none", "record"], "metacost": "best",
+            "seed": 0,
+        },
+        "money": None
+        if imbalance
+        else {
+            "test_records": N_TEST,
+            "nothing": nothing,
+            "everything": everything,
+            "insensitive": {"name": "rf", "description": "mean probability, above 0.5", "cost": 0.49 * nothing},
+            "chosen": {
+                "name": chosen["name"], "description": chosen["description"], "train_costs": "record",
+                "cost": chosen["cost"], "low": 0.93 * chosen["cost"], "high": 1.08 * chosen["cost"],
+            },
+        },
+        "leaderboards": {"validation": board, "test": [{**row, "rank": i} for i, row in enumerate(test_board, 1)]},
+        "curves": curves,
+        "iso_cost": {"slope": slope, "lines": lines},
+        "features": [{"name": name, "importance": 0.26 * 0.74**i} for i, name in enumerate(FEATURES)],
+        "importance_unit": "share of the gain",
+        "sensitivity": [] if imbalance else _sensitivity(nothing, everything),
+    }  # fmt: skip
+
+
+def _board(rng: np.random.Generator, nothing: float, everything: float, *, imbalance: bool) -> list[dict[str, Any]]:
+    rows = []
+    for i in range(48):
+        name = list(METHODS)[i % len(METHODS)]
+        output, member, weight, calibration, threshold, description = DECISIONS[(i // len(METHODS)) % len(DECISIONS)]
+        validation = 0.715 - 0.0035 * i + (0.1 if imbalance else 0.0)
+        test = validation - 0.008 + 0.007 * float(rng.normal())
+        fpr = float(np.clip(rng.beta(3, 6), 0.02, 0.9))
+        rows.append(
+            {
+                "rank": i + 1, "name": name, "method": name, "family": METHODS[name],
+                "train_costs": "none" if name in ("rf", "tree") else "record" if i % 2 else "class means",
+                "decision_costs": "1:5" if imbalance else "real",
+                "leaf": "frequency", "member": member, "output": output, "vote_weight": weight,
+                "calibration": calibration, "threshold": threshold, "description": description, "in_paper": True,
+                "validation": validation, "test": test,
+                "low": test - 0.02 if i < 20 else None, "high": test + 0.019 if i < 20 else None,
+                "cost": None if imbalance else (1 - test) * nothing,
+                "savings": None if imbalance else 1 - (1 - test) * nothing / min(nothing, everything),
+                "tpr": 0.9 - 0.003 * i, "fpr": fpr, "acted": 0.26 * (0.9 - 0.003 * i) + 0.74 * fpr,
+                "auc": 0.86 - 0.002 * i, "in_limits": i != 5,
+            }
+        )  # fmt: skip
+    return rows
+
+
+def _sensitivity(nothing: float, everything: float) -> list[dict[str, Any]]:
+    rows = []
+    for what, factor in [("none", 1.0), ("fn_cost", 0.5), ("fn_cost", 2.0), ("fp_cost", 0.5), ("fp_cost", 2.0)]:
+        none = nothing * (factor if what == "fn_cost" else 1.0)
+        every = everything * (factor if what == "fp_cost" else 1.0)
+        cost = 0.62 * none * every / (none + every) * 1.3
+        rows.append(
+            {
+                "what": what, "factor": factor, "cost": cost, "savings": 1 - cost / min(none, every), "nothing": none,
+                "everything": every,
+            }
+        )  # fmt: skip
+    return rows
+
+
+def with_strings(value: Any, change: Callable[[str], str]) -> Any:
+    """Return a copy of plain data in which every string, but not the keys, is changed."""
+    if isinstance(value, dict):
+        return {key: with_strings(item, change) for key, item in value.items()}
+    if isinstance(value, list):
+        return [with_strings(item, change) for item in value]
+    return change(value) if isinstance(value, str) else value

@@ -1,0 +1,454 @@
+"""What the report says and holds, without a browser."""
+
+from __future__ import annotations
+
+import copy
+import html
+import json
+import re
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+from report_summary import make_summary, with_strings
+
+from stakes.exceptions import StudyError
+from stakes.study.report import render, write_report
+from stakes.study.report.figures import cost_figure, gain_figure, points_of, reliability_figure, roc_figure
+from stakes.study.report.markup import as_data, join, plain, tag
+from stakes.study.report.wording import GLOSSARY, MEASURES, money, percent, training
+
+ATTACKS = (
+    "</script><script>window.hacked=1</script>",
+    "<!--<script>",
+    "<img src=x onerror=window.hacked=1>",
+    '" onmouseover="window.hacked=1" x=\'',
+    "</title></style></textarea><svg onload=window.hacked=1>",
+    "<a href='javascript:window.hacked=1'>b</a>",
+    "%{x} ${x} {{x}} &lt;b&gt; &amp;",
+)
+VOID = {"input", "link", "meta"}
+
+
+class Reader(HTMLParser):
+    """Reads a page as a browser would: its elements, its text, and whether everything opened is closed."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.open: list[str] = []
+        self.text: dict[str, list[str]] = {"all": []}
+        self.comments = 0
+        self.feed(page)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        kind = self.open[-1] if self.open else ""
+        self.text.setdefault(kind, []).append(data)
+        if kind not in ("script", "style"):
+            self.text["all"].append(data)
+
+    def handle_comment(self, data: str) -> None:
+        self.comments += 1
+
+    @property
+    def words(self) -> str:
+        return re.sub(r"\s+", " ", "".join(self.text["all"]))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _small_plotly() -> Iterator[None]:
+    """Leave out the five megabytes of plotly, which the tests in a browser need and these do not."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("stakes.study.report.page.get_plotlyjs", lambda: "/* plotly */")
+        yield
+
+
+@pytest.fixture(scope="module")
+def summary() -> dict[str, Any]:
+    return make_summary()
+
+
+@pytest.fixture(scope="module")
+def page(summary: dict[str, Any]) -> Reader:
+    return Reader(render(summary))
+
+
+def changed(summary: dict[str, Any], **parts: dict[str, Any]) -> dict[str, Any]:
+    """Return a copy with some entries of its parts replaced."""
+    new = copy.deepcopy(summary)
+    for name, entries in parts.items():
+        new[name].update(entries)
+    return new
+
+
+def test_the_same_summary_gives_the_same_bytes(summary: dict[str, Any]) -> None:
+    assert render(summary) == render(json.loads(json.dumps(summary)))
+
+
+def test_rendering_leaves_the_summary_as_it_is(summary: dict[str, Any]) -> None:
+    before = copy.deepcopy(summary)
+    render(summary)
+    assert summary == before
+
+
+def test_every_element_is_closed_and_ids_are_unique(page: Reader) -> None:
+    assert page.open == []
+    ids = [attributes["id"] for _, attributes in page.elements if "id" in attributes]
+    assert len(ids) == len(set(ids))
+    for _, attributes in page.elements:
+        for reference in ("aria-labelledby", "aria-describedby", "for"):
+            assert attributes.get(reference) in {None, *ids}
+        if (attributes.get("href") or "").startswith("#"):
+            assert (attributes["href"] or "")[1:] in ids
+
+
+def test_nothing_is_loaded_from_elsewhere(page: Reader) -> None:
+    for _, attributes in page.elements:
+        assert "src" not in attributes
+        assert (attributes.get("href") or "#").startswith(("#", "data:"))
+    assert "url(" not in "".join(page.text["style"])
+    assert "@import" not in "".join(page.text["style"])
+
+
+def test_the_headline_says_what_is_saved_against_each_alternative(summary: dict[str, Any], page: Reader) -> None:
+    found = summary["money"]
+    cost = found["chosen"]["cost"]
+    for other in (found["nothing"], found["everything"], found["insensitive"]["cost"]):
+        assert f"{money(other - cost)} saved" in page.words
+    low, high = found["chosen"]["low"], found["chosen"]["high"]
+    assert f"between {money(low)} and {money(high)}" in page.words
+    assert f"{money(found['nothing'] - high)} to {money(found['nothing'] - low)}" in page.words
+
+
+def test_a_model_that_does_not_pay_off_is_called_so(summary: dict[str, Any]) -> None:
+    new = copy.deepcopy(summary)
+    new["money"]["chosen"].update(cost=200_000.0, low=190_000.0, high=210_000.0)
+    words = Reader(render(new)).words
+    assert "No model paid off: acting on everything is at least as cheap." in words
+    lost = 200_000 - new["money"]["everything"]
+    assert f"{money(lost)} lost" in words
+    assert f"{money(lost - 10_000)} to {money(lost + 10_000)}" in words
+
+
+def test_an_advantage_within_the_interval_is_called_chance(summary: dict[str, Any]) -> None:
+    new = copy.deepcopy(summary)
+    assert "may be chance" not in Reader(render(new)).words
+    new["money"]["chosen"]["high"] = new["money"]["everything"] + 1
+    assert "over acting on everything and ignoring costs may be chance" in Reader(render(new)).words
+
+
+def test_without_a_cost_interval_that_of_the_measure_is_told(summary: dict[str, Any]) -> None:
+    new = copy.deepcopy(summary)
+    new["money"]["chosen"].update(low=None, high=None)
+    best = new["leaderboards"]["validation"][0]
+    assert f"95% confidence between {percent(best['low'])} and {percent(best['high'])}" in Reader(render(new)).words
+
+
+def test_both_leaderboards_have_all_rows_in_order(summary: dict[str, Any]) -> None:
+    page = render(summary)
+    boards = page.split('<div class="board"')[1:]
+    for board, rows in zip(boards, summary["leaderboards"].values(), strict=True):
+        shown = re.findall(r'<th scope="row" class="model"[^>]*><code>([^<]*)</code>', board)
+        assert shown == [row["name"] for row in rows]
+    assert "what you can trust" in boards[0]
+    assert "how papers report" in boards[1]
+
+
+def test_columns_without_numbers_and_the_measure_itself_are_not_told_twice() -> None:
+    def titles(page: str) -> set[str]:
+        return set(re.findall(r'<button type="button" title="[^"]*" data-first="[^"]*">([^<]*)<', page))
+
+    assert titles(render(make_summary())) == {
+        "#", "Model", "Cost avoided", "Validation", "Cost", "Savings", "Found", "False alarms", "Acted on", "AUC"
+    }  # fmt: skip
+    assert titles(render(make_summary(imbalance=True))) == {
+        "#", "Model", "Balanced accuracy", "Validation", "Found", "False alarms", "Acted on", "AUC"
+    }  # fmt: skip
+    in_cost = changed(make_summary(), question={"measure": "cost", "higher_is_better": False})
+    assert "Cost" in titles(render(in_cost))
+    assert len(re.findall(r">Cost</button>", render(in_cost))) == 2  # once in each leaderboard
+
+
+def test_models_over_the_limit_are_marked(summary: dict[str, Any]) -> None:
+    page = render(summary)
+    assert page.count(">over the limit<") == 2 * sum(
+        not row["in_limits"] for row in summary["leaderboards"]["validation"]
+    )
+
+
+def test_long_leaderboards_are_cut_and_say_so(summary: dict[str, Any]) -> None:
+    new = copy.deepcopy(summary)
+    new["leaderboards"]["validation"] *= 12
+    assert "The first 500 of 576. All are in leaderboard.csv." in Reader(render(new)).words
+
+
+def test_without_costs_there_is_no_word_of_money() -> None:
+    summary = make_summary(imbalance=True)
+    page = Reader(render(summary))
+    assert "No costs were given." in page.words
+    assert "reaches a balanced accuracy of 0." in page.words
+    assert not {"figure-cost", "figure-gain", "sensitivity"} & {a.get("id") for _, a in page.elements}
+    assert {"figure-roc", "figure-reliability"} <= {a.get("id") for _, a in page.elements}
+    said = page.words.split("Terms in plain words")[0]
+    assert "saved" not in said
+    assert "money" not in said
+
+
+@pytest.mark.parametrize("imbalance", [False, True])
+def test_a_study_in_which_nothing_kept_the_limits_still_has_a_report(imbalance: bool) -> None:
+    summary = changed(
+        make_summary(imbalance=imbalance),
+        question={"max_fpr": 0.001, "max_acted": 0.05, "notes": ["1 column was constant"]},
+        leaderboards={"validation": [], "test": []},
+    )
+    summary |= {"curves": [], "iso_cost": None, "features": [], "sensitivity": []}
+    if summary["money"]:
+        summary["money"] |= {"insensitive": None, "chosen": None}
+    page = Reader(render(summary))
+    assert "No model kept within the limits" in page.words
+    assert "at most 0.1% of the records that need no action and acting on at most 5.0% of all records" in page.words
+    assert "1 column was constant" in page.words
+    assert not {"closer", "features", "sensitivity"} & {a.get("id") for _, a in page.elements}
+
+
+def test_numbers_that_are_missing_or_not_finite_do_no_harm(summary: dict[str, Any]) -> None:
+    new = copy.deepcopy(summary)
+    nan, inf = float("nan"), float("inf")
+    new["leaderboards"]["validation"][3].update(auc=nan, fpr=None, low=nan, validation=None)
+    new["curves"][0]["cost_curve"]["threshold"][0] = -inf
+    new["curves"][0].update(threshold=inf, reliability=None)
+    new["curves"][1].update(gain=None, point=None, roc=None, threshold=nan)
+    new["iso_cost"]["lines"][0]["cost"] = nan
+    new["features"][1]["importance"] = nan
+    new["sensitivity"][0]["savings"] = None
+    new["money"]["insensitive"] = None
+    page = render(new)
+    data = re.search(r'<script type="application/json" id="figures">(.*?)</script>', page)
+    assert data
+    figures = json.loads(data[1], parse_constant=pytest.fail)
+    assert set(figures) == {"cost", "gain", "roc", "reliability"}
+    assert not re.search(r"\b(nan|inf|None)\b", Reader(page).words)
+
+
+def test_every_part_of_the_configuration_is_told(summary: dict[str, Any], page: Reader) -> None:
+    for fact in (
+        "7,043 records", "26.5%", "2 * MonthlyCharges", "12 * MonthlyCharges", "62 methods", "12,345 models",
+        "558 ensembles", "100 trees", "Seed0", "stakes 0.1.0", "stakes apply best.skops NEW.csv",
+    ):  # fmt: skip
+        assert fact in page.words
+    for term, meaning in GLOSSARY:
+        assert term + meaning in page.words
+    for word in ("T_cs", "DMECC", "MTA"):
+        assert any(word in term for term, _ in GLOSSARY)
+
+
+@pytest.mark.parametrize("measure", MEASURES)
+def test_every_measure_of_the_study_has_words(measure: str, summary: dict[str, Any]) -> None:
+    words = Reader(render(changed(summary, question={"measure": measure}))).words
+    assert MEASURES[measure].title in words
+
+
+def test_the_words_cover_the_measures_that_a_study_takes() -> None:
+    plan = pytest.importorskip("stakes.study.plan")
+    measures = pytest.importorskip("stakes.study.measures")
+    assert set(MEASURES) == {*measures.MONEY, *measures.IMBALANCE, *plan.SCORE_MEASURES}
+
+
+def test_savings_at_other_costs_are_all_listed(summary: dict[str, Any], page: Reader) -> None:
+    for row in summary["sensitivity"]:
+        assert (
+            "".join(map(money, (row["nothing"], row["everything"], row["cost"]))) + percent(row["savings"])
+            in page.words
+        )
+    assert "It would pay off in each case" in page.words
+    new = copy.deepcopy(summary)
+    new["sensitivity"][1]["savings"] = -0.1
+    assert "It would not pay off in 1 case of 5." in Reader(render(new)).words
+
+
+def test_features_come_with_their_share(summary: dict[str, Any], page: Reader) -> None:
+    first = [row["importance"] for row in summary["features"]]
+    assert f"make up {percent(sum(first[:3]) / sum(first))} of" in page.words
+    assert "And 4 features with less." in page.words
+    in_money = {**summary, "importance_unit": "money saved", "features": [{"name": "a", "importance": 1234.0}]}
+    assert "a makes up 100% of what the chosen model’s splits save" in Reader(render(in_money)).words
+
+
+# ---- Figures
+
+
+def test_the_dot_lies_on_the_staircase_at_the_threshold_in_use() -> None:
+    curve = {"name": "m", "threshold": 0.45, "cost_curve": {"threshold": [0.0, 0.2, 0.4, 0.6], "cost": [9, 4, 6, 8]}}
+    figure = cost_figure([curve])
+    assert figure
+    line, dot = figure["data"]
+    assert (line["x"], line["y"], line["line"]["shape"]) == ([0.0, 0.2, 0.4, 0.6], [9, 4, 6, 8], "hv")
+    assert (dot["x"], dot["y"]) == ([0.45], [6])
+
+
+def test_the_chosen_model_is_drawn_on_top(summary: dict[str, Any]) -> None:
+    for figure in (
+        cost_figure(summary["curves"]),
+        roc_figure(summary["curves"], summary["iso_cost"]),
+        gain_figure(summary["curves"]),
+        reliability_figure(summary["curves"]),
+    ):
+        assert figure
+        models = [trace["meta"] for trace in figure["data"] if "meta" in trace]
+        assert models == sorted(models, reverse=True)
+        assert set(models) == set(range(5))
+
+
+def test_lines_of_equal_cost_are_drawn_from_end_to_end(summary: dict[str, Any]) -> None:
+    figure = roc_figure(summary["curves"], summary["iso_cost"])
+    assert figure
+    lines = [trace for trace in figure["data"] if "meta" not in trace]
+    for trace, line in zip(lines, summary["iso_cost"]["lines"], strict=True):
+        assert trace["x"] == pytest.approx(line["fpr"], abs=1e-4)
+        assert trace["y"] == pytest.approx(line["tpr"], abs=1e-4)
+        assert money(line["cost"]) in trace["hovertemplate"]
+
+
+def test_the_limit_on_actions_is_drawn(summary: dict[str, Any]) -> None:
+    figure = gain_figure(summary["curves"], max_acted=0.1)
+    assert figure
+    assert [(shape["x0"], shape["x1"]) for shape in figure["layout"]["shapes"]] == [(0.1, 0.1)]
+
+
+def test_long_curves_are_thinned_but_keep_their_extremes() -> None:
+    n = 100_000
+    saving = [float(i) for i in range(n)]
+    saving[12_345], saving[54_321] = 1e6, -1e6
+    curve = {"name": "m", "gain": {"share": [i / n for i in range(n)], "saving": saving}}
+    figure = gain_figure([curve])
+    assert figure
+    (line,) = figure["data"]
+    assert len(line["x"]) <= 400
+    assert {max(line["y"]), min(line["y"])} == {1e6, -1e6}
+    assert (line["x"][0], line["x"][-1]) == (0.0, pytest.approx(1.0, abs=1e-4))
+
+
+def test_figures_without_points_are_none() -> None:
+    curve = {"name": "m", "gain": None, "roc": {"fpr": [], "tpr": []}}
+    assert gain_figure([curve]) is None
+    assert roc_figure([curve], None) is None
+    assert cost_figure([]) is None
+    assert points_of({"gain": {"share": [0, None], "saving": [1, 2]}}, "gain", "share", "saving") == [(0, 1)]
+
+
+# ---- Hostile strings
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_no_string_of_the_summary_becomes_markup(attack: str) -> None:
+    harmless = Reader(render(with_strings(make_summary(), lambda text: "x")))
+    hostile = Reader(render(with_strings(make_summary(), lambda text: attack)))
+    assert hostile.open == []
+    assert hostile.comments == 0
+    # The same elements with the same attributes: only values differ.
+    assert [(name, list(attributes)) for name, attributes in hostile.elements] == [
+        (name, list(attributes)) for name, attributes in harmless.elements
+    ]
+    assert attack in hostile.words
+
+
+def test_scripts_are_the_same_whatever_the_summary_says() -> None:
+    def scripts(page: str) -> tuple[list[str], list[str]]:
+        policy = re.findall(r'Content-Security-Policy" content="([^"]*)"', page)
+        return re.findall(r"<script>(.*?)</script>", page, re.DOTALL), policy
+
+    hostile = with_strings(make_summary(), lambda text: ATTACKS[0])
+    assert scripts(render(hostile)) == scripts(render(make_summary()))
+    assert len(scripts(render(hostile))[0]) == 2
+
+
+def test_names_in_figures_are_not_taken_for_markup() -> None:
+    curve = {"name": "<b>&amp;</b>", "gain": {"share": [0, 1], "saving": [0, 1]}}
+    figure = gain_figure([curve])
+    assert figure
+    assert figure["data"][0]["name"] == "&lt;b&gt;&amp;amp;&lt;/b&gt;"
+    assert html.unescape(figure["data"][0]["name"]) == curve["name"]
+
+
+def test_json_in_a_script_cannot_end_it() -> None:
+    value = {"name": "</script><!--<script>]]>&\u2028"}
+    text = as_data(value)
+    assert not set("<>&\u2028") & set(text)
+    assert json.loads(text) == value
+
+
+def test_text_that_no_encoding_takes_is_replaced() -> None:
+    assert plain("a\x00\ud800\u202eb\tc\n") == "a\ufffd\ufffd\ufffdb\tc\n"
+    hostile = with_strings(make_summary(), lambda text: text + "\ud800\x00\u202e")
+    assert "churn.csv\ufffd" in render(hostile).encode().decode()
+
+
+def test_tags_escape_what_is_not_markup() -> None:
+    assert tag("p", "<", tag("b", ">"), title='"<') == '<p title="&quot;&lt;">&lt;<b>&gt;</b></p>'
+    assert tag("input", checked=True, value=0, name=None) == '<input checked value="0">'
+    assert join("&", None, 1.5) == "&amp;1.5"
+
+
+# ---- Words
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (0, "0"), (0.5, "0.5"), (1e-9, "1e−09"), (12, "12"), (12.3, "12.30"), (999.999, "1,000.00"),
+        (1234.5, "1,234"), (-85_000.4, "−85,000"), (1e300, "1e+300"), (float("inf"), "–"), (None, "–"),
+    ],
+)  # fmt: skip
+def test_money_is_as_precise_as_its_size(value: float | None, shown: str) -> None:
+    assert money(value) == shown
+
+
+def test_training_is_told_in_words() -> None:
+    assert training({"train_costs": "none"}) == "trained on no costs"
+    assert training({"train_costs": "1:6", "decision_costs": "real"}) == "trained on costs 1:6"
+    assert (
+        training({"train_costs": "record", "decision_costs": "1:20"})
+        == "trained on each record’s costs, decides by 1:20"
+    )
+    assert training({}) is None
+
+
+# ---- Files
+
+
+def test_the_report_is_written_next_to_the_summary(tmp_path: Path, summary: dict[str, Any]) -> None:
+    (tmp_path / "summary.json").write_text(json.dumps(summary))
+    path = write_report(tmp_path)
+    assert path == tmp_path / "report.html"
+    assert path.read_bytes() == render(summary).encode()
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["report.html", "summary.json"]
+
+
+@pytest.mark.parametrize("content", [None, "", "{", "[]", "{}", '{"money": null}', '"text"', "\x80"])
+def test_a_summary_that_cannot_be_read_is_refused_and_the_old_report_kept(tmp_path: Path, content: str | None) -> None:
+    (tmp_path / "report.html").write_text("old")
+    if content is not None:
+        (tmp_path / "summary.json").write_bytes(content.encode("latin-1"))
+    with pytest.raises(StudyError, match=re.escape(str(tmp_path))) as caught:
+        write_report(tmp_path)
+    assert "\n" not in str(caught.value)
+    assert (tmp_path / "report.html").read_text() == "old"
+
+
+def test_a_report_that_cannot_be_written_is_one_clear_error(tmp_path: Path, summary: dict[str, Any]) -> None:
+    (tmp_path / "summary.json").write_text(json.dumps(summary))
+    (tmp_path / "report.html").mkdir()
+    with pytest.raises(StudyError, match=r"cannot write .*report\.html"):
+        write_report(tmp_path)
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["report.html", "summary.json"]

@@ -1,0 +1,55 @@
+"""scikit-learn's own checks.
+
+The failures expected are those that scikit-learn declares for its own ensembles with bootstraps, `BaggingClassifier`
+and `RandomForestClassifier` (``sklearn.utils._test_common.instance_generator.PER_ESTIMATOR_XFAIL_CHECKS``): a sample of
+weighted records is not a sample of repeated ones. It declares none for `DecisionTreeClassifier`, and neither do we.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from stakes import CostBaggingClassifier, CostTreeClassifier, Decision
+
+REPEATED = "sample_weight is not equivalent to removing/repeating samples."
+EXPECTED_FAILURES: dict[type, dict[str, str]] = {
+    CostBaggingClassifier: {
+        "check_sample_weight_equivalence_on_dense_data": REPEATED,
+        "check_sample_weight_equivalence_on_sparse_data": REPEATED,
+    },
+}
+
+FEW: dict[str, Any] = {"n_estimators": 5, "random_state": 0}
+ESTIMATORS = [
+    CostTreeClassifier(),
+    CostTreeClassifier(criterion="gain_ratio", leaf="laplace"),
+    CostTreeClassifier(criterion="cost"),
+    CostTreeClassifier(criterion="cost", pruning="reduced_error", pruning_measure="cost", validation=None),
+    CostTreeClassifier(pruning="cost_complexity", validation=None),
+    CostBaggingClassifier(**FEW),
+    CostBaggingClassifier(features="per_split", weighted=True, **FEW),
+    CostBaggingClassifier(features="per_tree", sampling="cpr", **FEW),
+    CostBaggingClassifier(sampling="under", presample=True, **FEW),
+    CostBaggingClassifier(decision=Decision(member="tuned", vote_weight="log_odds", threshold="tuned"), **FEW),
+    CostBaggingClassifier(DecisionTreeClassifier(max_depth=3), **FEW),
+]
+
+
+@parametrize_with_checks(
+    ESTIMATORS, expected_failed_checks=lambda estimator: EXPECTED_FAILURES.get(type(estimator), {})
+)
+def test_scikit_learn_check_passes(estimator: Any, check: Callable[[Any], None]) -> None:
+    check(estimator)
+
+
+def test_no_failure_is_expected_that_scikit_learn_does_not_expect_of_its_own() -> None:
+    own = pytest.importorskip("sklearn.utils._test_common.instance_generator").PER_ESTIMATOR_XFAIL_CHECKS
+    names = {cls.__name__: set(checks) for cls, checks in own.items()}
+    assert "DecisionTreeClassifier" not in names
+    declared = names["BaggingClassifier"] | names["RandomForestClassifier"]
+    assert set().union(*EXPECTED_FAILURES.values()) <= declared
