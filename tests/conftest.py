@@ -69,6 +69,12 @@ def large() -> Records:
 
 
 @pytest.fixture(scope="session")
+def large_fresh() -> Records:
+    """As many more."""
+    return make_records(1500, seed=4)
+
+
+@pytest.fixture(scope="session")
 def mixed(holes: Records) -> pl.DataFrame:
     """Numbers, text, categories and booleans that go with the classes of `holes`, some of them missing."""
     rng = np.random.default_rng(5)

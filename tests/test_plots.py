@@ -1,6 +1,6 @@
 """Displays: what is drawn, where, and under which names."""
 
-import subprocess
+import importlib
 import sys
 
 import matplotlib as mpl
@@ -20,6 +20,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
+import stakes.curves
+import stakes.plots
 from stakes import CostBaggingClassifier, CostTreeClassifier
 from stakes.curves import decide_by_costs, operating_point
 from stakes.exceptions import CostsNeededError
@@ -158,19 +160,29 @@ class Follower(ClassifierMixin, BaseEstimator):
         return self.classes_[(p > fp_cost / (fp_cost + fn_cost)).astype(int)]
 
 
-@every_display
-@pytest.mark.parametrize("wrap", [lambda model: model, make_pipeline], ids=["alone", "in a pipeline"])
-@pytest.mark.parametrize("routing", [False, True])
-def test_costs_reach_estimators_that_take_them(display_class, wrap, routing, complete_sample):
-    X, y, costs = complete_sample
-    follower = Follower()
-    model = wrap(follower).fit(X, y)
-    with sklearn.config_context(enable_metadata_routing=routing):
-        display_class.from_estimator(model, X, y, **costs)
+def assert_given(follower, costs):
     assert follower.given_
     for fp_cost, fn_cost in follower.given_:
         np.testing.assert_array_equal(fp_cost, costs["fp_cost"])
         np.testing.assert_array_equal(fn_cost, costs["fn_cost"])
+
+
+@every_display
+def test_costs_reach_estimators_that_take_them(display_class, complete_sample):
+    X, y, costs = complete_sample
+    follower = Follower().fit(X, y)
+    display_class.from_estimator(follower, X, y, **costs)
+    assert_given(follower, costs)
+
+
+@pytest.mark.parametrize("routing", [False, True])
+def test_costs_reach_the_last_step_of_a_pipeline(routing, complete_sample):
+    X, y, costs = complete_sample
+    follower = Follower()
+    model = make_pipeline(StandardScaler(), follower).fit(X, y)
+    with sklearn.config_context(enable_metadata_routing=routing):
+        CostROCDisplay.from_estimator(model, X, y, **costs)
+    assert_given(follower, costs)
 
 
 @every_display
@@ -504,10 +516,6 @@ def test_tree_reuses_axes_and_names_classes(complete_sample):
     display = CostTreeDisplay.from_estimator(tree, ax=ax)
     assert display.ax_ is ax
     drawn(ax)
-    for box in display.boxes:
-        _, positives = (int(line.split()[0].replace(",", "")) for line in box.text.splitlines()[-6:-4])
-        if positives == 0:
-            assert box.text.endswith("→ good $")
     missed, alarmed = costs["fn_cost"][y == 1].sum(), costs["fp_cost"][y == 0].sum()
     assert ("→ bad $" if missed > alarmed else "→ good $") in display.boxes[0].text
 
@@ -527,7 +535,7 @@ def test_sample_weight_counts_in_the_nodes(cost_tree, complete_sample):
     twice = {name: np.r_[cost, cost] for name, cost in costs.items()}
     repeated = CostTreeDisplay.from_estimator(cost_tree, np.r_[X, X], np.r_[y, y], **twice)
     for one, other in zip(doubled.boxes, repeated.boxes, strict=True):
-        assert one.text.replace(".0 records", " records").replace(".0 positive", " positive") == other.text
+        assert one.text == other.text
 
 
 # Errors
@@ -593,6 +601,10 @@ def test_missing_matplotlib_is_said_with_the_remedy(display_class, scored, monke
         display_class.from_estimator(None, None, None)
 
 
-def test_plots_and_curves_are_imported_without_matplotlib():
-    code = "import sys; sys.modules['matplotlib'] = None; import stakes.plots, stakes.curves"
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+def test_plots_and_curves_are_imported_without_matplotlib(monkeypatch):
+    monkeypatch.setattr(stakes, "plots", stakes.plots)  # the second import would replace it for good
+    monkeypatch.setattr(stakes, "curves", stakes.curves)
+    for module in [module for module in sys.modules if module.startswith(("stakes.plots", "stakes.curves"))]:
+        monkeypatch.delitem(sys.modules, module)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    assert importlib.import_module("stakes.plots").GainDisplay is not GainDisplay

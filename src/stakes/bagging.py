@@ -226,7 +226,12 @@ class CostBaggingClassifier(MemberClassifier):
             costs = with_class_means(costs, records.positive, type(sampler).__name__)
         positive = records.positive.astype(np.int64)
         first, *seeds = np.random.SeedSequence(int(rng.integers(2**63))).spawn(1 + self.n_estimators)
-        presampled = sampler.draw(positive, costs, np.random.default_rng(first), X) if self.presample else None
+        once = np.random.default_rng(first)
+        presampled = None
+        if self.presample:
+            presampled = sampler.draw(positive, costs, once, X)
+        else:
+            sampler = sampler.prepare(positive, costs, once, self.n_estimators, X)
         shared = _Shared(
             records=records,
             X=X,

@@ -127,12 +127,17 @@ class MethodTable(Sequence[Method]):
         table = [header, *self.rows()]
         widths = [max(len(row[i]) for row in table) for i in range(len(header) - 1)]
         return "\n".join(
-            "  ".join([cell.ljust(width) for cell, width in zip(row, widths, strict=False)] + [row[-1]]) for row in table
+            "  ".join([cell.ljust(width) for cell, width in zip(row, widths, strict=False)] + [row[-1]])
+            for row in table
         )
 
 
 # The three ensembles of the bagging kind: what their members look at, and what they are called.
-ENSEMBLES = {"bg": ("all", "bagging"), "rf": ("per_split", "random forest"), "rdf": ("per_tree", "random decision forest")}
+ENSEMBLES = {
+    "bg": ("all", "bagging"),
+    "rf": ("per_split", "random forest"),
+    "rdf": ("per_tree", "random decision forest"),
+}
 SAMPLING = {
     "u": ("under", "under-sampling"),
     "o": ("over", "over-sampling"),
@@ -418,7 +423,15 @@ def _decision(base: dict[str, Any], chosen: dict[str, Any]) -> Decision | None:
 def _make_metacost(teacher: str, params: dict[str, Any]) -> MetaCostClassifier:
     own = {
         key: params[key]
-        for key in ("final_estimator", "out_of_bag", "fp_cost", "fn_cost", "cost_estimator", "pos_label", "random_state")
+        for key in (
+            "final_estimator",
+            "out_of_bag",
+            "fp_cost",
+            "fn_cost",
+            "cost_estimator",
+            "pos_label",
+            "random_state",
+        )
         if key in params
     }
     rest = {key: value for key, value in params.items() if key not in own}

@@ -202,5 +202,5 @@ def take_columns(X: Any, columns: NDArray[np.intp]) -> Any:
     """Return some columns of an array, a sparse matrix or a data frame."""
     frame = nw.from_native(X, eager_only=True, pass_through=True)
     if isinstance(frame, nw.DataFrame):
-        return frame.select([frame.columns[j] for j in columns]).to_native()
+        return frame[:, columns.tolist()].to_native()  # by position: a pandas column may be called 0, or a tuple
     return X[:, columns]

@@ -25,7 +25,7 @@ from skops.io.exceptions import UnsupportedTypeException
 
 import stakes
 from stakes.bagging import CostBaggingClassifier
-from stakes.base import MemberClassifier, Records, ValidationRecords
+from stakes.base import Records, ValidationRecords
 from stakes.boosting import CostBoostClassifier
 from stakes.cost_decision import CostDecisionClassifier
 from stakes.cost_tree import CostTreeClassifier
@@ -143,8 +143,7 @@ def save(
     try:
         content = skops.io.dumps(packed, compression=ZIP_DEFLATED)
     except (UnsupportedTypeException, TypeError) as error:
-        hint = "; save without validation=True, or use joblib" if validation else "; use joblib"
-        raise ModelFileError(f"{type(model).__name__} cannot be written to a model file: {error}{hint}") from None
+        raise ModelFileError(f"{type(model).__name__} cannot be written to a model file: {error}; use joblib") from None
     strange = sorted(set(skops.io.get_untrusted_types(data=content)) - {*TRUSTED, *trusted})
     if strange:
         raise ModelFileError(
@@ -212,8 +211,8 @@ def _read(path: Path) -> tuple[bytes, dict[str, Any]]:
         raise ModelFileError(f"{path} is not a model file of stakes, or it is damaged") from None
     if form > FORMAT:
         raise ModelFileError(
-            f"{path} was saved by stakes {about.get('version')}, which this version, {stakes.__version__}, is too old to "
-            "read: install a newer one"
+            f"{path} was saved by stakes {about.get('version')}, and this is stakes {stakes.__version__}, which is too "
+            "old to read it: install a newer version"
         )
     return content, about
 
@@ -251,9 +250,9 @@ def _rebuilt(value: Any, change: Callable[[Any], Any], memo: dict[int, Any]) -> 
     elif isinstance(new, Pairs):
         new = Pairs(_rebuilt(new.items, change, memo))
     elif isinstance(new, np.ndarray) and new.dtype == object:
-        parts = [_rebuilt(part, change, memo) for part in new.flat]
-        new = np.empty_like(new)
-        new.flat = parts
+        new = new.copy()
+        for i, part in enumerate(new.flat):
+            new.flat[i] = _rebuilt(part, change, memo)
     elif isinstance(new, WALKED):
         new = memo[id(value)] = copy.copy(new)
         for name, part in list(vars(new).items()):
@@ -262,6 +261,11 @@ def _rebuilt(value: Any, change: Callable[[Any], Any], memo: dict[int, Any]) -> 
 
 
 def _pack(value: Any) -> Any:
+    if isinstance(value, ValidationRecords) and not isinstance(value.records.X, np.ndarray):
+        raise ModelFileError(
+            "the validation records are in a data frame, which model files cannot hold: save without validation=True, "
+            "or use joblib"
+        )
     if type(value) in (list, dict) and _is_plain(value):
         return Plain(json.dumps(value))
     if type(value) is dict and not all(isinstance(key, str) for key in value):

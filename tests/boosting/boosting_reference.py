@@ -54,7 +54,7 @@ def make_task(seed: int, *, record_dependent: bool, n: int = 70) -> Task:
     y = (X[:, 0] + 0.8 * X[:, 1] + rng.normal(size=n) > 0.5).astype(np.int64)
     if record_dependent:
         return Task(X, y, rng.uniform(0.8, 2.0, n), rng.uniform(1.0, 4.0, n))
-    return Task(X, y, np.full(n, 1.5), np.full(n, 4.5))
+    return Task(X, y, np.full(n, 1.3), np.full(n, 4.1))
 
 
 @dataclass

@@ -277,6 +277,29 @@ def test_savings_at_other_costs_are_all_listed(summary: dict[str, Any], page: Re
     assert "It would not pay off in 1 case of 5." in Reader(render(new)).words
 
 
+def test_each_figure_says_what_to_see_in_it(summary: dict[str, Any]) -> None:
+    chosen = {
+        "name": "m", "label": "m", "threshold": 0.5,
+        "cost_curve": {"threshold": [0.0, 0.25, 0.5], "cost": [900.0, 100.0, 300.0]},
+        "roc": {"fpr": [0, 1], "tpr": [0, 1]}, "point": {"fpr": 0.125, "tpr": 0.75},
+        "gain": {"share": [0.0, 0.25, 1.0], "saving": [0.0, 800.0, -50.0]},
+        "reliability": {"predicted": [0.1, 0.5], "observed": [0.2, 0.5], "count": [30, 10]},
+    }  # fmt: skip
+    words = Reader(render({**summary, "curves": [chosen]})).words
+    assert (
+        "as little as 100, at 0.25. The one it uses, 0.50 (dot), was set without seeing these records and costs 300"
+        in words
+    )
+    assert "finds 75.0% of the records worth acting on, and disturbs 12.5% of the others" in words
+    assert "Acting on the 25.0% of records that the chosen model scores highest would save most: 800" in words
+    assert "off by 7.5 percentage points on average" in words
+    others = {"threshold": None, "gain": None, "reliability": None}
+    words = Reader(render({**summary, "curves": [chosen | others, chosen | {"cost_curve": None}]})).words
+    assert "a threshold of each record’s own" in words
+    assert "does not rank records" in words
+    assert "votes are not probabilities" in words
+
+
 def test_features_come_with_their_share(summary: dict[str, Any], page: Reader) -> None:
     first = [row["importance"] for row in summary["features"]]
     assert f"make up {percent(sum(first[:3]) / sum(first))} of" in page.words

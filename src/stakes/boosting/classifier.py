@@ -211,7 +211,7 @@ class CostBoostClassifier(MemberClassifier):
             costs = with_class_means(costs, records.positive, type(sampler).__name__)
         weight = np.ones(len(records)) if records.weight is None else records.weight
         problem = Problem(records.positive, records.costs, self.n_estimators, weight)
-        ground = Ground(Records(records.X, records.positive, records.costs), X, sampler, costs, rng)
+        ground = Ground(records, X, sampler, costs, rng)
         self.member_ = "label" if self.decision is None else self.decision.member
         with ThreadPoolExecutor(self._n_threads) as pool:
             learner = self._learner(ground, pool.map if self._n_threads > 1 else map)

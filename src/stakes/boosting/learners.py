@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -36,7 +36,7 @@ class Ground:
     Parameters
     ----------
     records : Records
-        Without sample weights: they are part of the weights of boosting.
+        Their sample weights are part of the weights of boosting.
     X : array-like or data frame
         Their features as they came.
     sampler : MemberSampler or None
@@ -106,7 +106,8 @@ class TreeLearner:
         self.space = space
         self.bin_new = bin_new
         self.n_threads = n_threads
-        self.plot = plot_of(ground.records)
+        # Without sample weights, which the weights to fit on have in them.
+        self.plot = replace(plot_of(ground.records), weight=None)
         self.validation = self.plot if validation is None else plot_of(validation)
         self.features = np.arange(space.n_bins.size, dtype=np.int32)
         self.stumps = self._stumps(each) if self._makes_stumps else None
@@ -195,12 +196,15 @@ class ModelLearner:
 
     def fit(self, log_weight: Floats) -> tuple[ModelMembers, Said]:
         """Return a model fitted to records of these weights, and what it says of all of them."""
-        X, y = self.ground.X, self.ground.records.positive.astype(np.int64)
+        records = self.ground.records
+        X, y, size = self.ground.X, records.positive.astype(np.int64), float(len(records))
         if self.ground.sampler is None:
             weight, _ = shares(log_weight)
+            size = size if records.weight is None else records.weight.sum()
         else:
             sample, weight, new_weight = self.ground.draw(log_weight)
             rows = np.flatnonzero(sample.counts)
+            size = sample.counts.sum() + new_weight.size
             X, y, weight = take_rows(X, rows), y[rows], weight[rows] * sample.counts[rows]
             if new_weight.size:
                 assert sample.y_new is not None
@@ -209,8 +213,8 @@ class ModelLearner:
         model = clone(self.estimator)
         if "random_state" in model.get_params():
             model.set_params(random_state=self.ground.seed())
-        # As many records as there are: models that weigh them against a penalty are not to think there is only one.
-        model.fit(X, self.labels[y], sample_weight=weight * weight.size)
+        # As many records as there are: a model that weighs them against a penalty is not to think there is only one.
+        model.fit(X, self.labels[y], sample_weight=weight * size)
         members = ModelMembers([model], self.labels[1])
         return members, members.say(self.ground.X)
 

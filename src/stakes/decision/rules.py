@@ -39,10 +39,13 @@ class Evidence:
     positive : ndarray of shape (n_records,)
         Whether each record is positive.
     costs : Costs
+        What is known of their costs when they are to be decided on.
     counts : ndarray of shape (n_records, n_members) or None, default=None
         Whether a member counts for a record: out-of-bag, those that did not see it. None if all do.
     weight : ndarray of shape (n_records,) or None, default=None
         How often each record counts.
+    real_costs : Costs or None, default=None
+        What mistakes turn out to cost, where that is not what was known.
     """
 
     said: Said
@@ -50,6 +53,12 @@ class Evidence:
     costs: Costs
     counts: Bools | None = None
     weight: Floats | None = None
+    real_costs: Costs | None = None
+
+    @property
+    def measured(self) -> Costs:
+        """The costs that mistakes are counted by."""
+        return self.costs if self.real_costs is None else self.real_costs
 
 
 class Votes(NamedTuple):
@@ -149,7 +158,7 @@ class Rules:
     def _choose_members(self, evidence: Evidence) -> None:
         """Choose the thresholds of members, and find their errors."""
         leaves = evidence.said.leaves
-        loss = evidence.costs.of(evidence.positive)
+        loss = evidence.measured.of(evidence.positive)
         if evidence.weight is not None:
             loss = loss * evidence.weight
         counts = _or_none(evidence.counts)
@@ -177,7 +186,7 @@ class Rules:
         """Fit the calibrations, and choose the thresholds of the ensemble."""
         scores = self._read(evidence.said, evidence.costs, evidence.counts)
         n = evidence.positive.size
-        fp, fn = evidence.costs.arrays(n)
+        fp, fn = evidence.measured.arrays(n)
         weight = np.ones(n) if evidence.weight is None else evidence.weight
         for decision, source in zip(self.decisions, self._sources, strict=True):
             score, total = scores[source]

@@ -262,6 +262,6 @@ def _recounted(
     weight = record_weights(sample_weight, positive.size, "X")
     counts = node_sums(nodes, leaf, positive, weight)
     return nodes._replace(
-        counts=counts.astype(np.int64) if sample_weight is None else counts,
+        counts=counts.astype(np.int64) if (counts == np.rint(counts)).all() else counts,
         weights=node_sums(nodes, leaf, positive, weight * costs.for_records(positive.size).of(positive)),
     )

@@ -85,6 +85,12 @@ class MemberSampler(ABC):
         """Draw a whole sample: the multiplicities of `counts` and, for some samplers, synthetic records."""
         return Sample(self.counts(y, costs, rng, X))
 
+    def prepare(
+        self, y: NDArray[Any], costs: Costs, rng: np.random.Generator, n_draws: int, X: Any = None
+    ) -> MemberSampler:
+        """Do once what many draws from the same records share, and return the sampler to draw with."""
+        return self
+
 
 class CostSampler(MemberSampler, BaseSampler):
     """Base of the cost-sensitive samplers: imbalanced-learn's `fit_resample` around `draw`.

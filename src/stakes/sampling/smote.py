@@ -14,12 +14,15 @@ from scipy import sparse
 
 from stakes.costs import Costs
 from stakes.exceptions import SamplingError
-from stakes.sampling.base import CostSampler, Counts, Sample, split_classes
+from stakes.sampling.base import CostSampler, Counts, MemberSampler, Sample, split_classes
 from stakes.sampling.encoding import categorical_columns, column_names, encode
 from stakes.sampling.ratio import class_sizes, cost_ratio
 from stakes.sampling.rows import append_rows, take_rows
 
 __all__ = ["SMOTESampler"]
+
+# A pool for many draws has this many times the records of one: any two draws share a fifth.
+POOL = 5
 
 
 class SMOTESampler(CostSampler):
@@ -95,6 +98,24 @@ class SMOTESampler(CostSampler):
         """Draw a whole sample: every original record once, and synthetic ones."""
         return Sample(self.counts(y, costs, rng), *self.synthesize(X, y, costs, rng))
 
+    def prepare(
+        self, y: NDArray[Any], costs: Costs, rng: np.random.Generator, n_draws: int, X: Any = None
+    ) -> MemberSampler:
+        """Make a pool of synthetic records, several times as many as a sample needs, for all draws to choose from.
+
+        To find neighbours anew for each of a hundred members would take most of the time of training them.
+        """
+        if n_draws <= POOL:
+            return self
+        made = [self.synthesize(X, y, costs, rng) for _ in range(POOL)]
+        n_new = made[0][1].size
+        if n_new == 0:
+            return self
+        X_pool = made[0][0]
+        for X_more, _ in made[1:]:
+            X_pool = append_rows(X_pool, X_more)
+        return _Pool(X_pool, np.concatenate([y_new for _, y_new in made]), n_new)
+
     def synthesize(
         self, X: Any, y: NDArray[Any], costs: Costs, rng: np.random.Generator
     ) -> tuple[Any, NDArray[np.int64]]:
@@ -156,6 +177,26 @@ class SMOTESampler(CostSampler):
             random_state=seed,
         )
         return decode(sampler.fit_resample(matrix, classes)[0][-n_new:])
+
+
+class _Pool(MemberSampler):
+    """Every original record once, and some of the synthetic ones of a pool."""
+
+    constant_costs_only = True
+
+    def __init__(self, X: Any, y: NDArray[np.int64], n_new: int) -> None:
+        self.X = X
+        self.y = y
+        self.n_new = n_new
+
+    def counts(self, y: NDArray[Any], costs: Costs, rng: np.random.Generator, X: Any = None) -> Counts:
+        """Return ones: every original record is in the sample once."""
+        return np.ones(y.size, dtype=np.int64)
+
+    def draw(self, y: NDArray[Any], costs: Costs, rng: np.random.Generator, X: Any = None) -> Sample:
+        """Draw as many synthetic records as a sample needs, each at most once."""
+        rows = rng.choice(self.y.size, self.n_new, replace=False)
+        return Sample(self.counts(y, costs, rng), take_rows(self.X, rows), self.y[rows])
 
 
 def _method(categorical: NDArray[np.bool_]) -> Callable[..., Any]:

@@ -84,6 +84,14 @@ class StudyData:
                 raise self._too_few(f"the {part} records are of one class only" if rows.size else f"no {part} records")
         return split
 
+    def costs_of(self, split: Split, repeat: int, seed: int) -> list[tuple[Costs | None, Costs | None]]:
+        """Return, for each part of a split, what mistakes cost, and what is known of it when a decision is due.
+
+        The two are the same here; where an outcome reveals its cost (a donation), they are not.
+        """
+        costs = [None if self.costs is None else self.costs[rows] for rows in split]
+        return list(zip(costs, costs, strict=True))
+
     def _divide(self, repeat: int, seed: int) -> Split:
         target = self.positive.astype(np.int64)
         if self.validation_rows is None:

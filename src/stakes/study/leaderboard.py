@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from stakes.costs import Costs
 from stakes.decision.decision import Decision
-from stakes.study.measures import MEASURES, Sums
+from stakes.study.measures import MEASURES, Sums, amounts
 from stakes.study.plan import Config
 
 __all__ = ["IDENTITY", "average", "decision_of", "insensitive", "intervals", "ranked"]
@@ -72,8 +72,7 @@ def intervals(
     """
     measure = MEASURES.get(config.measure)
     n = positive.size
-    fp, fn = costs.arrays(n)
-    amount = np.column_stack([positive, ~positive, np.where(positive, fn, 0.0), np.where(positive, 0.0, fp), fp])
+    amount = amounts(positive, costs)
     rng = np.random.default_rng(config.seed)
     known = [row["outcome"] for row in rows]
     usable = [
@@ -102,9 +101,7 @@ def intervals(
         assert measure is not None
         mine = sums[:, start : start + own.shape[0]]
         start += own.shape[0]
-        values = np.array(
-            [measure(Sums(*s.T, t[0], t[1], t[2], t[3])).mean() for s, t in zip(mine, totals, strict=True)]
-        )
+        values = np.array([measure(Sums.of(s, t)).mean() for s, t in zip(mine, totals, strict=True)])
         low, high = np.quantile(values, [0.025, 0.975])
         found.append((float(low), float(high)))
     return found

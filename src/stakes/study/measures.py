@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from stakes.costs import Costs
 from stakes.decision.tally import add_up
 
-__all__ = ["IMBALANCE", "MEASURES", "MONEY", "Sums", "area_under_roc", "average_precision", "sums_of"]
+__all__ = ["IMBALANCE", "MEASURES", "MONEY", "Sums", "amounts", "area_under_roc", "average_precision", "sums_of"]
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -30,13 +30,23 @@ class Sums(NamedTuple):
     all_fn: float  # C_FN of all positives: the cost of doing nothing
     all_fp: float  # C_FP of all negatives: the cost of acting on everything
 
+    @classmethod
+    def of(cls, acted: Floats, everyone: Floats) -> Sums:
+        """Return sums of the columns of `amounts`: over the records acted on, and over all records."""
+        true_positives, false_positives, found, wasted, spent = acted.T
+        return cls(true_positives, false_positives, found, wasted, spent, *(float(total) for total in everyone[:4]))
+
+
+def amounts(positive: Bools, costs: Costs) -> Floats:
+    """Return what each record adds to the sums when it is acted on."""
+    fp, fn = costs.arrays(positive.size)
+    return np.column_stack([positive, ~positive, np.where(positive, fn, 0.0), np.where(positive, 0.0, fp), fp])
+
 
 def sums_of(outcome: Bools, positive: Bools, costs: Costs) -> Sums:
     """Return the sums for each row of `outcome`."""
-    fp, fn = costs.arrays(positive.size)
-    amount = np.column_stack([positive, ~positive, np.where(positive, fn, 0.0), np.where(positive, 0.0, fp), fp])
-    of_all = amount.sum(axis=0)
-    return Sums(*add_up(outcome, amount).T, of_all[0], of_all[1], of_all[2], of_all[3])
+    amount = amounts(positive, costs)
+    return Sums.of(add_up(outcome, amount), amount.sum(axis=0))
 
 
 def _ratio(above: Floats, below: Floats | float) -> Floats:

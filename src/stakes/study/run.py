@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -45,7 +45,8 @@ class Part:
     frame: pl.DataFrame
     binned: Binned
     positive: Bools
-    costs: Costs | None
+    costs: Costs | None  # what mistakes cost
+    known: Costs | None  # what is known of it when a decision is due
 
     @property
     def y(self) -> NDArray[np.int64]:
@@ -61,6 +62,13 @@ class Parts:
     validation: Part
     test: Part
 
+    def priced(self, setting: str) -> Parts:
+        """Return the records with the costs to decide by: the "real" ones, or a pair."""
+        pair = None if setting == "real" else training_costs(setting)
+        if pair is None:
+            return self
+        return Parts(*(replace(part, costs=pair, known=pair) for part in (self.train, self.validation, self.test)))
+
 
 _latest: tuple[tuple[str, int, int], Parts] | None = None
 
@@ -73,17 +81,17 @@ def parts_of(data: StudyData, repeat: int, seed: int) -> Parts:
         split = data.split(repeat, seed)
         binning: Binning | None = None
         made = []
-        for rows in (split.train, split.validation, split.test):
+        for rows, (costs, known) in zip(split, data.costs_of(split, repeat, seed), strict=True):
             frame = data.frame[rows]
             table = table_of(frame)
             binning = binning or Binning().fit(table)
-            costs = None if data.costs is None else data.costs[rows]
-            made.append(Part(frame, Binned(frame, binning, binning.transform(table)), data.positive[rows], costs))
+            binned = Binned(frame, binning, binning.transform(table))
+            made.append(Part(frame, binned, data.positive[rows], costs, known))
         _latest = key, Parts(*made)
     return _latest[1]
 
 
-def make_unit_classifier(config: Config, unit: Unit, n_jobs: int | None = None, **more: Any) -> MemberClassifier:
+def make_unit_classifier(config: Config, unit: Unit, n_jobs: int | None = None) -> MemberClassifier:
     """Return the classifier of a unit, not fitted: the same that `make_classifier` makes by name."""
     seed = config.seed + unit.repeat
     if unit.method in PEERS:
@@ -94,7 +102,7 @@ def make_unit_classifier(config: Config, unit: Unit, n_jobs: int | None = None, 
         }[unit.method](random_state=seed)
         model.set_params(n_estimators=config.trees if unit.method != "imblearn-easyensemble" else 10)
         return CostDecisionClassifier(EncodedClassifier(model), threshold="half", random_state=seed)
-    params: dict[str, Any] = {"random_state": seed, **more}
+    params: dict[str, Any] = {"random_state": seed}
     family = _family(unit.method)
     if family in ("bagging", "boosting"):
         params |= {"n_estimators": config.trees, "n_jobs": n_jobs}
@@ -116,16 +124,16 @@ def _features(classifier: MemberClassifier, part: Part) -> Any:
     return part.frame if isinstance(classifier, CostDecisionClassifier) else part.binned
 
 
-def fit_unit(classifier: MemberClassifier, unit: Unit, parts: Parts, real: tuple[Costs, Costs]) -> MemberClassifier:
-    """Train by the unit's training costs; validate by the `real` ones, of training and validation records."""
+def fit_unit(classifier: MemberClassifier, unit: Unit, parts: Parts) -> MemberClassifier:
+    """Train by the unit's training costs; validate by the real ones."""
     train, validation = parts.train, parts.validation
-    of_train, of_validation = real
+    assert train.costs is not None and validation.costs is not None
     costs = training_costs(unit.train_costs)
     if costs is None:
         costs = {
             "none": Costs(fp=1.0, fn=1.0),
-            "record": of_train,
-            "class means": of_train.class_means(train.y),
+            "record": train.costs,
+            "class means": train.costs.class_means(train.y),
         }[unit.train_costs]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ClassMeansWarning)
@@ -136,8 +144,8 @@ def fit_unit(classifier: MemberClassifier, unit: Unit, parts: Parts, real: tuple
             fn_cost=costs.fn,
             X_val=_features(classifier, validation),
             y_val=validation.y,
-            fp_cost_val=of_validation.fp,
-            fn_cost_val=of_validation.fn,
+            fp_cost_val=validation.costs.fp,
+            fn_cost_val=validation.costs.fn,
         )
 
 
@@ -158,23 +166,18 @@ def run_unit(data: StudyData, config: Config, unit: Unit, ratios: Sequence[str] 
     frames = []
     classifier = None
     for setting in _decision_costs(unit, ratios):
-        train, validation, test = (
-            part.costs if setting == "real" else training_costs(setting)
-            for part in (parts.train, parts.validation, parts.test)
-        )
-        assert train is not None and validation is not None and test is not None
+        priced = parts.priced(setting)
         if classifier is None:
-            classifier = fit_unit(make_unit_classifier(config, unit, n_jobs), unit, parts, (train, validation))
+            classifier = fit_unit(make_unit_classifier(config, unit, n_jobs), unit, priced)
             said = {
                 part: classifier.members_.say(
                     classifier._read(_features(classifier, getattr(parts, part)), reset=False), n_jobs
                 )
                 for part in PARTS
             }
-        costs = {"validation": validation, "test": test}
-        frames.append(_decide(classifier, config, unit, parts, said, costs, setting, n_jobs))
+        frames.append(_decide(classifier, config, unit, priced, said, setting, n_jobs))
         if unit.metacost != "none":
-            frames.append(_teach(classifier, config, unit, parts, said, costs, train, setting, n_jobs))
+            frames.append(_teach(classifier, config, unit, priced, said, setting, n_jobs))
     return pl.concat(frames)
 
 
@@ -196,7 +199,6 @@ def _decide(
     unit: Unit,
     parts: Parts,
     said: dict[str, Said],
-    costs: dict[str, Costs],
     setting: str,
     n_jobs: int,
 ) -> pl.DataFrame:
@@ -204,15 +206,23 @@ def _decide(
     if isinstance(unit.metacost, Decision):
         return _frame([], config)
     wanted = _wanted(classifier, unit)
-    rules = Rules([decision for decision, _ in wanted], classifier._votes())
-    evidence = Evidence(said["validation"], parts.validation.positive, costs["validation"])
-    rules.fit(evidence, max_fpr=config.max_fpr, max_share=config.max_acted)
+    rules = _ready([decision for decision, _ in wanted], classifier, config, parts.validation, said["validation"])
     rows: list[dict[str, Any]] = [_described(unit, decision, in_paper, setting) for decision, in_paper in wanted]
     for part in PARTS:
-        scores = rules.scores(said[part], costs[part], n_threads=n_jobs)
-        outcome = np.array(rules.outcomes(scores, costs[part]))
-        _measure(rows, part, getattr(parts, part).positive, costs[part], outcome, scores, config)
+        records: Part = getattr(parts, part)
+        scores = rules.scores(said[part], records.known, n_threads=n_jobs)
+        outcome = np.array(rules.outcomes(scores, records.known))
+        _measure(rows, part, records, outcome, scores, config)
     return _frame(_keep_best(rows, outcome, config), config)
+
+
+def _ready(
+    decisions: list[Decision], classifier: MemberClassifier, config: Config, validation: Part, said: Said
+) -> Rules:
+    """Return decisions whose choices are made on the validation records."""
+    assert validation.known is not None
+    evidence = Evidence(said, validation.positive, validation.known, real_costs=validation.costs)
+    return Rules(decisions, classifier._votes()).fit(evidence, max_fpr=config.max_fpr, max_share=config.max_acted)
 
 
 def _teach(
@@ -221,8 +231,6 @@ def _teach(
     unit: Unit,
     parts: Parts,
     said: dict[str, Said],
-    costs: dict[str, Costs],
-    train_costs: Costs,
     setting: str,
     n_jobs: int,
 ) -> pl.DataFrame:
@@ -230,18 +238,16 @@ def _teach(
     wanted = _wanted(classifier, unit)
     if isinstance(unit.metacost, Decision):
         wanted = [(decision, in_paper) for decision, in_paper in wanted if decision == unit.metacost]
-    rules = Rules([decision for decision, _ in wanted], classifier._votes())
-    evidence = Evidence(said["validation"], parts.validation.positive, costs["validation"])
-    rules.fit(evidence, max_fpr=config.max_fpr, max_share=config.max_acted)
+    rules = _ready([decision for decision, _ in wanted], classifier, config, parts.validation, said["validation"])
     shown = classifier.members_.say(classifier._read(_features(classifier, parts.train), reset=False), n_jobs)
-    labels = rules.outcomes(rules.scores(shown, train_costs, n_threads=n_jobs), train_costs)
+    labels = rules.outcomes(rules.scores(shown, parts.train.costs, n_threads=n_jobs), parts.train.costs)
     rows = [_described(unit, decision, in_paper, setting, taught=True) for decision, in_paper in wanted]
     pupils = [_pupil(parts.train.binned, label.astype(np.int64), config.seed + unit.repeat) for label in labels]
     for part in PARTS:
         records: Part = getattr(parts, part)
         scores = [_certainty(pupil, records.binned) for pupil in pupils]
         outcome = np.array([score > 0.5 for score in scores])
-        _measure(rows, part, records.positive, costs[part], outcome, scores, config)
+        _measure(rows, part, records, outcome, scores, config)
     return _frame(_keep_best(rows, outcome, config), config)
 
 
@@ -275,14 +281,14 @@ def _described(unit: Unit, decision: Decision, in_paper: bool, setting: str, *, 
 def _measure(
     rows: list[dict[str, Any]],
     part: str,
-    positive: Bools,
-    costs: Costs,
+    records: Part,
     outcome: Bools,
     scores: list[NDArray[np.float64]],
     config: Config,
 ) -> None:
     """Write all measures of a part into the rows."""
-    sums = sums_of(outcome, positive, costs)
+    assert records.costs is not None
+    sums = sums_of(outcome, records.positive, records.costs)
     for name, measure in MEASURES.items():
         for row, value in zip(rows, measure(sums), strict=True):
             row[f"{part}_{name}"] = float(value)
@@ -294,7 +300,7 @@ def _measure(
         known: dict[int, float] = {}
         for row, score in zip(rows, scores, strict=True):
             if id(score) not in known:
-                known[id(score)] = of_score(positive, score)
+                known[id(score)] = of_score(records.positive, score)
             row[f"{part}_{name}"] = known[id(score)]
 
 

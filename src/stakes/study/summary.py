@@ -62,11 +62,10 @@ def _row(rank: int, row: dict[str, Any], interval: tuple[float, float] | None, c
 
 def best_classifier(row: dict[str, Any], data: StudyData, config: Config, n_jobs: int) -> MemberClassifier:
     """Return the model of a row as it was trained in the first repeat, with its decision."""
-    parts = parts_of(data, 0, config.seed)
+    parts = parts_of(data, 0, config.seed).priced(row["decision_costs"])
     decision = decision_of(row)
     unit = Unit(0, row["method"], row["train_costs"], (decision.member,))
-    costs = [_decision_costs(row, part.costs) for part in (parts.train, parts.validation)]
-    classifier = fit_unit(make_unit_classifier(config, unit, n_jobs), unit, parts, (costs[0], costs[1]))
+    classifier = fit_unit(make_unit_classifier(config, unit, n_jobs), unit, parts)
     return classifier.with_decision(decision, max_fpr=config.max_fpr, max_acted=config.max_acted)
 
 
@@ -176,7 +175,7 @@ def _money(
 def _curves(row: dict[str, Any], classifier: MemberClassifier, parts: Parts) -> dict[str, Any]:
     test = parts.test
     costs = _decision_costs(row, test.costs)
-    given = {"fp_cost": costs.fp, "fn_cost": costs.fn}
+    given: dict[str, Any] = {"fp_cost": costs.fp, "fn_cost": costs.fn}
     features = _features(classifier, test)
     score = classifier.predict_proba(features, **given)[:, 1]
     outcome = classifier.predict(features, **given)

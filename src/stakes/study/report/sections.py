@@ -242,7 +242,8 @@ def how(summary: Summary) -> Markup:
             "p",
             "Records were split into three parts. Ensembles learned from the first; everything that can be chosen, "
             "from thresholds to the model itself, was chosen on the second; the third was used to measure only. The "
-            "same data, configuration and version give the same results. The methods are those of Petrides and Verbeke, ",
+            "same data, configuration and version give the same results. The methods are those of Petrides and "
+            "Verbeke, ",
             tag("cite", "Misclassification cost-sensitive ensemble learning: a unifying framework"),
             " (Data Mining and Knowledge Discovery, 2022).",
         ),

@@ -1,0 +1,13 @@
+"""Install the peers where they are not, and go on in their environment."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+from benchmarks.environments import Environments
+from benchmarks.options import ROOT, parse
+
+options = parse()
+python = Environments(None if options.no_env else options.env).python("peers")
+raise SystemExit(subprocess.run([str(python), "-m", "benchmarks.run", *sys.argv[1:]], cwd=ROOT).returncode)

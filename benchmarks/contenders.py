@@ -1,0 +1,339 @@
+"""Who takes part: our ensembles, and what comes closest to each of them in other libraries.
+
+All are given the same float32 matrix, so that everybody's own preparation of the data counts. Trees are deep and
+unpruned, and peers are set to what makes them fast: no out-of-bag estimates, threads where they do better than
+processes.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.util import find_spec
+from math import sqrt
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import joblib
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.ensemble import AdaBoostClassifier, BaggingClassifier, RandomForestClassifier
+from sklearn.metrics import roc_auc_score
+from sklearn.tree import DecisionTreeClassifier
+
+from benchmarks.data import Records
+from stakes import CostBaggingClassifier, CostBoostClassifier, Costs, CostTreeClassifier, Decision
+from stakes.metrics import savings_score
+
+__all__ = ["OURS", "PEERS", "Contender", "Setting"]
+
+Bools = NDArray[np.bool_]
+Floats = NDArray[np.float64]
+
+
+class Setting(NamedTuple):
+    """How many trees (or rounds) to make, by how many threads, from which seed."""
+
+    trees: int
+    threads: int
+    seed: int = 0
+
+
+def _share(model: Any, records: Records) -> Floats:
+    return np.asarray(model.predict_proba(records.X))[:, 1]
+
+
+def _above_cost_threshold(model: Any, records: Records, score: Floats) -> Bools:
+    """Decide by the probability and the record's T_cs (FRAMEWORK 2): for models that know no costs."""
+    return score > Costs(fp=records.fp, fn=records.fn).threshold()
+
+
+def _by_label(model: Any, records: Records, score: Floats) -> Bools:
+    """Decide as the model does by itself: for models that were trained on costs, or whose scores are votes."""
+    return np.asarray(model.predict(records.X)) == 1
+
+
+def _by_label_with_costs(model: Any, records: Records, score: Floats) -> Bools:
+    return model.predict(records.X, **records.costs) == 1
+
+
+@dataclass(frozen=True)
+class Contender:
+    """Something that is fitted, scores records and decides on them.
+
+    `needs` is the module or program without which it cannot take part, `environment` where it is installed.
+    """
+
+    fit: Callable[[Records, Setting], Any]
+    score: Callable[[Any, Records], Floats] = _share
+    decide: Callable[[Any, Records, Floats], Bools] = _above_cost_threshold
+    needs: str = "sklearn"
+    environment: str = "peers"
+
+    @property
+    def available(self) -> bool:
+        """Whether what it needs is installed here."""
+        return find_spec(self.needs) is not None or shutil.which(self.needs) is not None
+
+    def quality(self, model: Any, test: Records) -> dict[str, float]:
+        """Return how well a fitted model ranks the test records, and how much money its decisions save."""
+        score = self.score(model, test)
+        decided = self.decide(model, test, score)
+        return {
+            "auc": float(roc_auc_score(test.y, score)),
+            "savings": float(savings_score(test.y, decided.astype(np.int64), **test.costs)),
+        }
+
+
+# Ours
+
+
+def _ours(make: Callable[[Setting], Any]) -> Contender:
+    """Return a classifier of ours that is given the costs of all records."""
+
+    def fit(train: Records, setting: Setting) -> Any:
+        model = make(setting).set_params(n_jobs=setting.threads, random_state=setting.seed)
+        return model.fit(train.X, train.y, **train.costs)
+
+    return Contender(fit, decide=_by_label_with_costs, needs="stakes")
+
+
+def _ours_balanced(make: Callable[[Setting], Any]) -> Contender:
+    """Return a classifier of ours with the constant costs that make under-sampling balance the classes."""
+
+    def fit(train: Records, setting: Setting) -> Any:
+        model = make(setting).set_params(n_jobs=setting.threads, random_state=setting.seed)
+        return model.fit(train.X, train.y, fp_cost=1.0, fn_cost=_imbalance(train))
+
+    return Contender(fit, decide=_by_label, needs="stakes")
+
+
+def _imbalance(train: Records) -> float:
+    return float((train.y == 0).sum() / (train.y == 1).sum())
+
+
+def _cost_tree() -> CostTreeClassifier:
+    return CostTreeClassifier(criterion="cost")
+
+
+OURS = {
+    "tree": _ours(lambda s: CostTreeClassifier()),
+    "bagging": _ours(lambda s: CostBaggingClassifier(n_estimators=s.trees)),
+    "forest": _ours(lambda s: CostBaggingClassifier(n_estimators=s.trees, features="per_split")),
+    "AdaBoost": _ours(lambda s: CostBoostClassifier(n_estimators=s.trees, decision=Decision(threshold="half"))),
+    "cost tree": _ours(lambda s: _cost_tree()),
+    "cost forest": _ours(lambda s: CostBaggingClassifier(_cost_tree(), n_estimators=s.trees, features="per_split")),
+    "cost bagging": _ours(lambda s: CostBaggingClassifier(_cost_tree(), n_estimators=s.trees)),
+    "balanced bagging": _ours_balanced(lambda s: CostBaggingClassifier(n_estimators=s.trees, sampling="under")),
+    "balanced forest": _ours_balanced(
+        lambda s: CostBaggingClassifier(n_estimators=s.trees, sampling="under", features="per_split")
+    ),
+    "RUSBoost": _ours_balanced(lambda s: CostBoostClassifier(n_estimators=s.trees, sampling="under")),
+    "EasyEnsemble": _ours_balanced(
+        lambda s: CostBaggingClassifier(_easy_rounds(CostBoostClassifier, s), n_estimators=EASY_MEMBERS, sampling="under")
+    ),
+}
+
+# EasyEnsemble as imbalanced-learn has it by default: 10 AdaBoosts, of 50 rounds where others have 100 trees.
+EASY_MEMBERS = 10
+
+
+def _easy_rounds(boosting: Any, setting: Setting) -> Any:
+    return boosting(n_estimators=max(1, setting.trees // 2))
+
+
+# scikit-learn
+
+
+def _plain(model: Any, train: Records) -> Any:
+    return model.fit(train.X, train.y)
+
+
+def _bagging(train: Records, setting: Setting) -> Any:
+    model = BaggingClassifier(
+        DecisionTreeClassifier(), n_estimators=setting.trees, n_jobs=setting.threads, random_state=setting.seed
+    )
+    # Processes, its default, are no faster, and what they need would be hard to see.
+    with joblib.parallel_config(backend="threading"):
+        return _plain(model, train)
+
+
+def _forest(train: Records, setting: Setting) -> Any:
+    model = RandomForestClassifier(setting.trees, n_jobs=setting.threads, random_state=setting.seed)
+    return _plain(model, train)
+
+
+def _adaboost(train: Records, setting: Setting) -> Any:
+    return _plain(AdaBoostClassifier(n_estimators=setting.trees, random_state=setting.seed), train)
+
+
+def _tree(train: Records, setting: Setting) -> Any:
+    return _plain(DecisionTreeClassifier(random_state=setting.seed), train)
+
+
+# imbalanced-learn
+
+
+def _balanced_forest(train: Records, setting: Setting) -> Any:
+    from imblearn.ensemble import BalancedRandomForestClassifier
+
+    model = BalancedRandomForestClassifier(
+        setting.trees,
+        sampling_strategy="all",
+        replacement=True,
+        bootstrap=False,
+        n_jobs=setting.threads,
+        random_state=setting.seed,
+    )
+    return _plain(model, train)
+
+
+def _balanced_bagging(train: Records, setting: Setting) -> Any:
+    from imblearn.ensemble import BalancedBaggingClassifier
+
+    model = BalancedBaggingClassifier(n_estimators=setting.trees, n_jobs=setting.threads, random_state=setting.seed)
+    return _plain(model, train)
+
+
+def _rusboost(train: Records, setting: Setting) -> Any:
+    from imblearn.ensemble import RUSBoostClassifier
+
+    return _plain(RUSBoostClassifier(n_estimators=setting.trees, random_state=setting.seed), train)
+
+
+def _easy_ensemble(train: Records, setting: Setting) -> Any:
+    from imblearn.ensemble import EasyEnsembleClassifier
+
+    model = EasyEnsembleClassifier(
+        EASY_MEMBERS,
+        estimator=_easy_rounds(AdaBoostClassifier, setting),
+        n_jobs=setting.threads,
+        random_state=setting.seed,
+    )
+    return _plain(model, train)
+
+
+# LightGBM
+
+# As deep as others' trees where positives are rare; deeper ones, as for noisy labels, would take it gigabytes.
+MOST_LEAVES = 4096
+
+
+def _lightgbm(train: Records, setting: Setting, **options: Any) -> Any:
+    from lightgbm import LGBMClassifier
+
+    model = LGBMClassifier(
+        n_estimators=setting.trees, n_jobs=setting.threads, random_state=setting.seed, verbosity=-1, **options
+    )
+    return _plain(model, train)
+
+
+def _lightgbm_bagging(train: Records, setting: Setting, **options: Any) -> Any:
+    deep = {"num_leaves": MOST_LEAVES, "min_child_samples": 1, "min_child_weight": 0.0}
+    # It samples without replacement: 63.2% is what a bootstrap sees.
+    return _lightgbm(train, setting, boosting_type="rf", subsample=0.632, subsample_freq=1, **deep, **options)
+
+
+def _lightgbm_forest(train: Records, setting: Setting) -> Any:
+    return _lightgbm_bagging(train, setting, feature_fraction_bynode=1.0 / sqrt(train.X.shape[1]))
+
+
+def _lightgbm_stumps(train: Records, setting: Setting) -> Any:
+    return _lightgbm(train, setting, num_leaves=2)
+
+
+# YDF
+
+ALL_FEATURES, SQUARE_ROOT = -1, 0
+
+
+def _ydf(n_features: int, **options: Any) -> Contender:
+    def fit(train: Records, setting: Setting) -> Any:
+        import ydf
+
+        learner = ydf.RandomForestLearner(
+            label="y",
+            num_trees=setting.trees,
+            num_threads=setting.threads,
+            random_seed=setting.seed,
+            num_candidate_attributes=n_features,
+            max_depth=-1,
+            min_examples=1,
+            winner_take_all=False,
+            compute_oob_performances=False,
+            **options,
+        )
+        return learner.train({"x": train.X, "y": train.y}, verbose=0)
+
+    return Contender(fit, score=lambda model, records: model.predict({"x": records.X}), needs="ydf")
+
+
+# empulse, of which nothing is used but its documented interface
+
+
+def _empulse(make: Callable[[Any, Setting], Any]) -> Contender:
+    def fit(train: Records, setting: Setting) -> Any:
+        import empulse.models
+
+        model = make(empulse.models, setting).set_params(random_state=setting.seed)
+        return model.fit(train.X, train.y, **train.costs)
+
+    return Contender(fit, decide=_by_label, needs="empulse", environment="empulse")
+
+
+# R
+
+
+class _Rpart(NamedTuple):
+    """Trees that were grown by R, which timed itself, and their mean probabilities of the test records."""
+
+    directory: Any
+    seconds: float
+    megabytes: float
+
+
+def _rpart(train: Records, setting: Setting) -> _Rpart:
+    directory = tempfile.TemporaryDirectory()
+    folder = Path(directory.name)
+    train.X.astype(np.float64).T.tofile(folder / "train.bin")
+    train.y.astype(np.int32).tofile(folder / "classes.bin")
+    seconds, megabytes = _rscript("fit", folder, *train.X.shape, setting.trees, setting.seed + 1)
+    return _Rpart(directory, float(seconds), float(megabytes))
+
+
+def _rpart_share(model: _Rpart, records: Records) -> Floats:
+    folder = Path(model.directory.name)
+    records.X.astype(np.float64).T.tofile(folder / "test.bin")
+    _rscript("predict", folder, *records.X.shape)
+    return np.fromfile(folder / "shares.bin", dtype=np.float64)
+
+
+def _rscript(*arguments: Any) -> list[str]:
+    script = Path(__file__).with_name("rpart.R")
+    command = ["Rscript", str(script), *map(str, arguments)]
+    return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout.split()
+
+
+PEERS = {
+    "scikit-learn tree": Contender(_tree),
+    "scikit-learn bagging": Contender(_bagging),
+    "scikit-learn forest": Contender(_forest),
+    "scikit-learn AdaBoost": Contender(_adaboost, decide=_by_label),
+    "imbalanced-learn forest": Contender(_balanced_forest, decide=_by_label, needs="imblearn"),
+    "imbalanced-learn bagging": Contender(_balanced_bagging, decide=_by_label, needs="imblearn"),
+    "imbalanced-learn RUSBoost": Contender(_rusboost, decide=_by_label, needs="imblearn"),
+    "imbalanced-learn EasyEnsemble": Contender(_easy_ensemble, decide=_by_label, needs="imblearn"),
+    "LightGBM bagging": Contender(_lightgbm_bagging, needs="lightgbm"),
+    "LightGBM forest": Contender(_lightgbm_forest, needs="lightgbm"),
+    "LightGBM stumps": Contender(_lightgbm_stumps, needs="lightgbm"),
+    "YDF bagging": _ydf(ALL_FEATURES),
+    "YDF forest": _ydf(SQUARE_ROOT),
+    "YDF forest, 255 bins": _ydf(SQUARE_ROOT, discretize_numerical_columns=True),
+    "empulse tree": _empulse(lambda models, s: models.CSTreeClassifier()),
+    "empulse forest": _empulse(lambda models, s: models.CSForestClassifier(s.trees, n_jobs=s.threads)),
+    "empulse bagging": _empulse(lambda models, s: models.CSBaggingClassifier(n_estimators=s.trees, n_jobs=s.threads)),
+    "R rpart bagging": Contender(_rpart, score=_rpart_share, needs="Rscript"),
+}

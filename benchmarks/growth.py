@@ -1,0 +1,95 @@
+"""How time and memory of a fit grow with records, trees and the type of the input: ours alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from benchmarks.cases import Limits
+from benchmarks.contenders import OURS, Setting
+from benchmarks.data import Records, make_records
+from benchmarks.measure import Run, best, measure
+
+__all__ = ["GROWTH", "Growth"]
+
+THREADS = 2
+ROWS = (10_000, 30_000, 100_000, 300_000, 1_000_000, 3_000_000, 10_000_000)
+TREES = (10, 30, 100, 300)
+INPUTS = {"float32": np.float32, "float64": np.float64, "int32": np.int32, "int64": np.int64}
+MOST_REPEATS = 5
+
+
+@dataclass(frozen=True)
+class Growth:
+    """Fits of one size, in a process of their own: what others left in memory would be used again."""
+
+    series: str
+    ours: str
+    rows: int
+    trees: int
+    dtype: str = "float32"
+
+    environment = "peers"
+
+    @property
+    def name(self) -> str:
+        """What grows, and how far it has grown."""
+        at = {"rows": self.rows, "trees": self.trees, "input": self.dtype}.get(self.series)
+        return f"{self.series}/{self.ours}" if at is None else f"growth/{self.series}/{self.ours}/{at}"
+
+    @property
+    def quick(self) -> bool:
+        """The quick run stops at a million records."""
+        return self.rows <= 1_000_000 and self.ours == "forest" and self.series in ("rows", "trees")
+
+    def run(self, limits: Limits) -> dict[str, Any]:
+        """Return time and memory of fitting."""
+        n, trees = limits.of_rows(self.rows), limits.of_trees(self.trees)
+        records = make_records("noisy", n)
+        records = Records(_as(records.X, self.dtype), records.y, records.fp, records.fn)
+        OURS[self.ours].fit(records.part(slice(2_000)), Setting(2, THREADS))  # compiles
+        runs: list[Run] = []
+        while len(runs) < MOST_REPEATS and sum(run.seconds for run in runs) < limits.effort.seconds / 2:
+            run = measure(lambda seed: OURS[self.ours].fit(records, Setting(trees, THREADS, seed)), len(runs))
+            model = sum(array.nbytes for array in run.result.members_.trees.nodes)
+            runs.append(run._replace(result=None))
+        known = [run.megabytes for run in runs if run.megabytes is not None]
+        return {
+            "kind": "growth",
+            "series": self.series,
+            "ours_name": self.ours,
+            "rows": n,
+            "trees": trees,
+            "dtype": self.dtype,
+            "threads": THREADS,
+            "seconds": best(runs),
+            "all_seconds": [run.seconds for run in runs],
+            "input_megabytes": records.X.nbytes / 2**20,
+            "model_megabytes": model / 2**20,
+            "megabytes": max(known) if known else None,
+            "figures": {"megabytes": max(known)} if known and self.series == "memory" else {},
+        }
+
+
+def _as(X: np.ndarray, dtype: str) -> np.ndarray:
+    """Return the features in another type; whole numbers keep three digits."""
+    return X if X.dtype == dtype else (np.rint(1000 * X) if dtype.startswith("int") else X).astype(dtype)
+
+
+def _cases() -> Iterator[Growth]:
+    for ours in ("forest", "bagging"):
+        for rows in ROWS:
+            yield Growth("rows", ours, rows, trees=10)
+    for trees in TREES:
+        yield Growth("trees", "forest", 100_000, trees)
+    for dtype in INPUTS:
+        yield Growth("input", "forest", 1_000_000, 10, dtype)
+    yield Growth("memory", "forest", 1_000_000, 20)
+    yield Growth("memory", "bagging", 1_000_000, 20)
+
+
+#: All benchmarks of growth by name.
+GROWTH = {case.name: case for case in _cases()}

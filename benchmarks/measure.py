@@ -1,0 +1,134 @@
+"""Time and memory of two contenders that take turns, so that a busy machine is unfair to neither."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+__all__ = ["Effort", "Memory", "Ratio", "Run", "alternate", "best", "measure", "ratio"]
+
+Action = Callable[[int], Any]
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How often to repeat: at least so often, and on until that often or until the seconds are spent."""
+
+    least: int = 3
+    most: int = 7
+    seconds: float = 60.0
+
+
+class Run(NamedTuple):
+    """What an action gave, how long it took, and how much memory it needed at its peak (None if unknown)."""
+
+    result: Any
+    seconds: float
+    megabytes: float | None
+
+
+class Ratio(NamedTuple):
+    """How many times faster ours is: by the shortest runs, and the extremes over the repetitions."""
+
+    estimate: float
+    low: float
+    high: float
+
+
+def measure(action: Action, seed: int = 0) -> Run:
+    """Run an action once. A result that knows its own `seconds` and `megabytes` was made elsewhere."""
+    gc.collect()
+    memory = Memory()
+    start = time.perf_counter()
+    result = action(seed)
+    seconds = time.perf_counter() - start
+    return Run(result, getattr(result, "seconds", seconds), getattr(result, "megabytes", memory.growth()))
+
+
+def alternate(
+    ours: Action, peer: Action, effort: Effort, judge: Callable[[str, Any], None] = lambda side, result: None
+) -> dict[str, list[Run]]:
+    """Run both by turns, with a new seed each time, and show each result to `judge` before it is dropped."""
+    actions = {"ours": ours, "peer": peer}
+    runs: dict[str, list[Run]] = {side: [] for side in actions}
+    spent = 0.0
+    for repetition in range(effort.most):
+        # Who goes first changes, too.
+        for side in sorted(actions, reverse=repetition % 2 == 1):
+            run = measure(actions[side], repetition)
+            judge(side, run.result)
+            runs[side].append(run._replace(result=None))
+            spent += run.seconds
+        if repetition + 1 >= effort.least and spent > effort.seconds:
+            break
+    return runs
+
+
+def best(runs: list[Run]) -> float:
+    """Return the seconds of the shortest run: noise only ever adds."""
+    return min(run.seconds for run in runs)
+
+
+def ratio(runs: dict[str, list[Run]], scale: float = 1.0) -> Ratio:
+    """Return how many times faster ours is; `scale` says how much of the whole work the peer was given."""
+    each = [scale * peer.seconds / ours.seconds for ours, peer in zip(runs["ours"], runs["peer"], strict=True)]
+    return Ratio(scale * best(runs["peer"]) / best(runs["ours"]), min(each), max(each))
+
+
+class Memory:
+    """The growth of this process's memory, and its children's, from now on to its peak.
+
+    Linux keeps the peak for every process, and lets it be reset; elsewhere the growth is None. Peaks of several
+    processes are added up, though they may not have been at the same time.
+    """
+
+    def __init__(self) -> None:
+        self._before: dict[int, int] | None = None
+        if not sys.platform.startswith("linux"):
+            return
+        # Memory that was freed but not given back would be used again, and not count.
+        trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+        if trim is not None:
+            trim(0)
+        try:
+            for process in _family():
+                (process / "clear_refs").write_text("5")
+            self._before = {int(process.name): _kilobytes(process, "VmRSS") for process in _family()}
+        except OSError:
+            return
+
+    def growth(self) -> float | None:
+        """Return the growth up to the peak, in megabytes."""
+        if self._before is None:
+            return None
+        peaks = [_kilobytes(process, "VmHWM") - self._before.get(int(process.name), 0) for process in _family()]
+        return sum(max(0, peak) for peak in peaks) / 1024
+
+
+def _family() -> list[Path]:
+    """Return this process and its descendants, as their directories in /proc."""
+    found = [Path("/proc") / str(Path("/proc/self").readlink())]
+    for process in found:
+        for task in process.glob("task/*/children"):
+            found += [Path("/proc") / child for child in _read(task).split()]
+    return [process for process in found if _read(process / "status")]
+
+
+def _read(file: Path) -> str:
+    try:
+        return file.read_text()
+    except OSError:  # the process has ended
+        return ""
+
+
+def _kilobytes(process: Path, field: str) -> int:
+    for line in _read(process / "status").splitlines():
+        if line.startswith(field):
+            return int(line.split()[1])
+    return 0

@@ -1,0 +1,135 @@
+"""What happens after training: leaves, probabilities, single records, and all decisions at once."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from statistics import median
+from typing import Any
+
+from benchmarks.cases import Limits
+from benchmarks.contenders import OURS, PEERS, Setting
+from benchmarks.data import make_records
+from benchmarks.measure import alternate, best, measure, ratio
+from stakes import Costs, decisions_for
+from stakes.decision.rules import Evidence, Rules
+from stakes.table import table_of
+
+__all__ = ["PREDICTIONS", "Prediction"]
+
+TREES, THREADS = 100, 2
+ROWS = 110_000
+SINGLE_ROWS = 1_000
+# The sizes of the card fraud study: training, validation and test records (FRAMEWORK 12).
+STUDY = (110_852, 33_934, 140_021)
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """A benchmark of fitted models: a function that returns figures by name."""
+
+    name: str
+    measured: Callable[[Limits], dict[str, float]]
+    environment: str = "peers"
+    quick: bool = False
+
+    def run(self, limits: Limits) -> dict[str, Any]:
+        """Return the figures."""
+        return {"kind": "figures", "figures": self.measured(limits)}
+
+
+def _leaf_ids(limits: Limits) -> dict[str, float]:
+    """Time the leaves that records reach in all trees, from their features on, against scikit-learn's forest."""
+    n, setting = limits.of_rows(ROWS), Setting(limits.of_trees(TREES), THREADS)
+    records = make_records("noisy", 2 * n)
+    train, test = records.part(slice(n)), records.part(slice(n, None))
+    ours, peer = OURS["forest"].fit(train, setting), PEERS["scikit-learn forest"].fit(train, setting)
+
+    def leaves(seed: int) -> Any:
+        return ours.members_.say(ours.binning_.transform(table_of(test.X)), THREADS)
+
+    for action in (leaves, lambda seed: ours.predict_proba(test.X)):
+        measure(action)  # compiles
+    by_leaves = alternate(leaves, lambda seed: peer.predict_proba(test.X), limits.effort)
+    by_share = alternate(lambda seed: ours.predict_proba(test.X), lambda seed: peer.predict_proba(test.X), limits.effort)
+    return {
+        "seconds": best(by_leaves["ours"]),
+        "seconds of scikit-learn's predict_proba": best(by_leaves["peer"]),
+        "times faster than scikit-learn's predict_proba": ratio(by_leaves).estimate,
+        "predict_proba: seconds": best(by_share["ours"]),
+        "predict_proba: times faster than scikit-learn's": ratio(by_share).estimate,
+    }
+
+
+def _single_row(limits: Limits) -> dict[str, float]:
+    """Time a decision on one record at a time, by one thread."""
+    setting = Setting(limits.of_trees(TREES), threads=1)
+    train = make_records("noisy", limits.of_rows(ROWS))
+    ours, peer = OURS["forest"].fit(train, setting), PEERS["scikit-learn forest"].fit(train, setting)
+
+    def decide(i: int) -> Any:
+        return ours.predict(train.X[i : i + 1], fp_cost=train.fp[i : i + 1], fn_cost=train.fn[i : i + 1])
+
+    def share(i: int) -> Any:
+        return peer.predict_proba(train.X[i : i + 1])
+
+    decide(0)  # compiles
+    by_ours, by_peer = [], []
+    for i in range(limits.of_rows(SINGLE_ROWS)):
+        by_ours.append(_milliseconds(decide, i))
+        if i % 10 == 0:
+            by_peer.append(_milliseconds(share, i))
+    return {
+        "milliseconds": median(by_ours),
+        "milliseconds, slowest of a hundred": sorted(by_ours)[int(0.99 * len(by_ours))],
+        "milliseconds of scikit-learn's predict_proba": median(by_peer),
+    }
+
+
+def _milliseconds(action: Callable[[int], Any], i: int) -> float:
+    start = time.perf_counter()
+    action(i)
+    return 1000 * (time.perf_counter() - start)
+
+
+def _decisions(limits: Limits) -> dict[str, float]:
+    """Time every decision that makes sense for an ensemble, on the leaves that records reach, as the study does."""
+    n_train, n_validation, n_test = map(limits.of_rows, STUDY)
+    records = make_records("rare", n_train + n_validation + n_test)
+    train = records.part(slice(n_train))
+    validation = records.part(slice(n_train, n_train + n_validation))
+    test = records.part(slice(n_train + n_validation, None))
+    model = OURS["bagging"].fit(train, Setting(limits.of_trees(TREES), THREADS))
+    said = {
+        part: model.members_.say(model.binning_.transform(table_of(records.X)), THREADS)
+        for part, records in (("validation", validation), ("test", test))
+    }
+    evidence = Evidence(said["validation"], validation.y == 1, Costs(fp=validation.fp, fn=validation.fn))
+    costs = Costs(fp=test.fp, fn=test.fn)
+    decisions = [option.decision for option in decisions_for(model)]
+
+    def choose(seed: int) -> Rules:
+        return Rules(decisions).fit(evidence)
+
+    def decide(seed: int) -> Any:
+        return rules.outcomes(rules.scores(said["test"], costs, n_threads=THREADS), costs)
+
+    rules = choose(0)
+    decide(0)  # compiles
+    runs = alternate(decide, choose, limits.effort)
+    return {
+        "seconds": best(runs["ours"]),
+        "seconds to tune them on validation records": best(runs["peer"]),
+        "decisions": float(len(decisions)),
+    }
+
+
+_CASES = [
+    Prediction("prediction/leaf ids", _leaf_ids),
+    Prediction("prediction/single row", _single_row, quick=True),
+    Prediction("prediction/decisions", _decisions, quick=True),
+]
+
+#: All benchmarks of prediction by name.
+PREDICTIONS = {case.name: case for case in _CASES}

@@ -1,0 +1,153 @@
+"""Figures as lines and tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import Any
+
+from benchmarks.targets import AUC_TOLERANCE, TARGETS, Target
+
+__all__ = ["headline", "report", "same_quality"]
+
+Figures = Mapping[str, Any]
+
+PAIR_HEADER = (
+    "against", "threads", "ours, s", "peer, s", "peer's trees", "times faster", "target", "reached",
+    "AUC", "peer's", "difference", "savings", "peer's", "memory, MB", "peer's",
+)  # fmt: skip
+
+
+def headline(name: str, figures: Figures) -> str:
+    """Return the figures of a case in a line."""
+    if figures["kind"] == "pair":
+        ours, peer = figures["ours"], figures["peer"]
+        target = TARGETS.get(name)
+        aim = "" if target is None else f", target {target}: {_verdict(target, figures['ratio']['estimate'])}"
+        return (
+            f"{_times(figures['ratio'])} faster, {ours['seconds']:.3g} s against {peer['seconds']:.3g} s "
+            f"({_trees(figures)} trees){aim}; AUC {ours['auc']:.4f} against {peer['auc']:.4f}"
+        )
+    if figures["kind"] == "growth":
+        return f"{figures['seconds']:.3g} s, {_megabytes(figures)} MB"
+    return "; ".join(f"{figure} {value:.4g}" for figure, value in figures["figures"].items())
+
+
+def same_quality(figures: Figures) -> bool:
+    """Return whether ours ranks as well as the peer with as many trees, up to the tolerance and to chance."""
+    difference = figures["difference"]["auc"]
+    return difference["mean"] + 2.0 * difference["error"] >= -AUC_TOLERANCE
+
+
+def report(results: Mapping[str, Figures], targets: Mapping[str, Target] = TARGETS) -> str:
+    """Return tables of all figures, in markdown."""
+    return "\n".join(_sections(results, targets))
+
+
+def _sections(results: Mapping[str, Figures], targets: Mapping[str, Target]) -> Iterator[str]:
+    yield "# Benchmarks\n"
+    yield from _machine(results)
+    pairs = [item for item in results.items() if item[1]["kind"] == "pair"]
+    by_problem = sorted(pairs, key=lambda item: item[1]["rows"] * 1000 + len(item[1]["problem"]))
+    for problem, group in groupby(by_problem, key=lambda item: item[1]["problem"]):
+        found = list(group)
+        yield f"## {problem}: {found[0][1]['rows']:,} x {found[0][1]['features']}, {found[0][1]['ours']['trees']} trees\n"
+        yield from _table(PAIR_HEADER, [_pair_row(name, figures, targets) for name, figures in found])
+    yield from _figures(results, targets)
+    yield from _growth(results)
+
+
+def _machine(results: Mapping[str, Figures]) -> Iterator[str]:
+    versions: dict[str, str] = {}
+    for figures in results.values():
+        versions |= figures["machine"]["versions"]
+    cores = sorted({figures["machine"]["cores"] for figures in results.values()})
+    listed = ", ".join(f"{package} {version}" for package, version in versions.items())
+    yield f"{' and '.join(map(str, cores))} cores; {listed}.\n"
+    if any(figures.get("quick") for figures in results.values()):
+        yield "Some figures are from a quick run, of few repetitions.\n"
+
+
+def _pair_row(name: str, figures: Figures, targets: Mapping[str, Target]) -> tuple[str, ...]:
+    ours, peer = figures["ours"], figures["peer"]
+    target = targets.get(name)
+    reached = "" if target is None else _verdict(target, figures["ratio"]["estimate"])
+    if target is not None and not same_quality(figures):
+        reached += ", AUC lower"
+    difference = figures["difference"]["auc"]
+    return (
+        figures["peer_name"],
+        str(figures["threads"]),
+        f"{ours['seconds']:.3g}",
+        f"{peer['seconds'] * peer['scaled_by']:.3g}",
+        _trees(figures),
+        _times(figures["ratio"]),
+        "" if target is None else str(target),
+        reached,
+        f"{ours['auc']:.4f}",
+        f"{peer['auc']:.4f}",
+        f"{difference['mean']:+.4f} ± {difference['error']:.4f}",
+        f"{ours['savings']:.3f}",
+        f"{peer['savings']:.3f}",
+        _megabytes(ours),
+        _megabytes(peer),
+    )
+
+
+def _figures(results: Mapping[str, Figures], targets: Mapping[str, Target]) -> Iterator[str]:
+    rows = []
+    for name, figures in results.items():
+        for figure, value in figures.get("figures", {}).items():
+            target = targets.get(f"{name}: {figure}")
+            aim = ("", "") if target is None else (str(target), _verdict(target, value))
+            rows.append((name, figure, f"{value:.4g}", *aim))
+    if rows:
+        yield "## Prediction, memory and start-up\n"
+        yield from _table(("case", "figure", "value", "target", "reached"), rows)
+
+
+def _growth(results: Mapping[str, Figures]) -> Iterator[str]:
+    rows = [
+        (
+            figures["series"],
+            figures["ours_name"],
+            f"{figures['rows']:,}",
+            str(figures["trees"]),
+            figures["dtype"],
+            f"{figures['seconds']:.3g}",
+            f"{1e9 * figures['seconds'] / figures['rows'] / figures['trees']:.0f}",
+            f"{figures['input_megabytes']:.0f}",
+            f"{figures['model_megabytes']:.0f}",
+            _megabytes(figures),
+        )
+        for figures in results.values()
+        if figures["kind"] == "growth"
+    ]
+    if rows:
+        yield "## Growth\n"
+        header = ("series", "ours", "rows", "trees", "input", "s", "ns per row and tree")
+        yield from _table((*header, "input, MB", "model, MB", "peak growth, MB"), rows)
+
+
+def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    widths = [max(len(row[i]) for row in (header, *rows)) for i in range(len(header))]
+    for row in (header, tuple("-" * width for width in widths), *rows):
+        yield "| " + " | ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) + " |"
+    yield ""
+
+
+def _verdict(target: Target, figure: float) -> str:
+    return "yes" if target.met(figure) else "NO"
+
+
+def _times(ratio: Mapping[str, float]) -> str:
+    return f"{ratio['estimate']:.3g}x ({ratio['low']:.3g} to {ratio['high']:.3g})"
+
+
+def _trees(figures: Figures) -> str:
+    ours, peer = figures["ours"]["trees"], figures["peer"]["trees"]
+    return f"{ours}" if ours == peer else f"{peer} of {ours}, scaled"
+
+
+def _megabytes(figures: Figures) -> str:
+    return "" if figures["megabytes"] is None else f"{figures['megabytes']:.0f}"

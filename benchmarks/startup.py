@@ -1,0 +1,82 @@
+"""What the first fit costs: on a new machine, where kernels are compiled, and in every later process."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from typing import Any
+
+from benchmarks.cases import Limits
+
+__all__ = ["STARTUP", "StartUp"]
+
+# Everything that has kernels, each step timed; then the same again, which is the time without compilation.
+SCRIPT = """
+import json, time
+start = time.perf_counter()
+import numpy as np
+from stakes import CostBaggingClassifier, CostBoostClassifier, CostTreeClassifier, Decision
+seconds = {"import": time.perf_counter() - start}
+rng = np.random.default_rng(0)
+X = rng.standard_normal((2000, 10), dtype=np.float32)
+y = (X[:, 0] + rng.normal(size=2000) > 1).astype(int)
+costs = {"fp_cost": rng.uniform(1, 2, 2000), "fn_cost": rng.uniform(1, 9, 2000)}
+tuned = Decision(member="tuned", output="vote", vote_weight="accuracy", threshold="tuned")
+steps = {
+    "first fit": lambda: CostBaggingClassifier(n_estimators=2, random_state=0).fit(X, y, **costs),
+    "predict": lambda: CostBaggingClassifier(n_estimators=2, random_state=0).fit(X, y, **costs).predict(X, **costs),
+    "cost tree, pruned": lambda: CostTreeClassifier(criterion="cost", pruning="reduced_error").fit(X, y, **costs),
+    "tuned votes": lambda: CostBaggingClassifier(n_estimators=2, decision=tuned, random_state=0).fit(X, y, **costs),
+    "boosting": lambda: CostBoostClassifier(n_estimators=2).fit(X, y, **costs).predict(X, **costs),
+}
+for turn in ("", "again "):
+    for name, step in steps.items():
+        start = time.perf_counter()
+        step()
+        seconds[turn + name] = time.perf_counter() - start
+print(json.dumps({"seconds": seconds, "steps": list(steps)}))
+"""
+
+
+@dataclass(frozen=True)
+class StartUp:
+    """Two new processes, one after the other, that share a cache of kernels which is empty at first."""
+
+    name: str = "start-up"
+    environment: str = "peers"
+    quick: bool = True
+
+    def run(self, limits: Limits) -> dict[str, Any]:
+        """Return the seconds of the first fits, and of all compilation."""
+        with tempfile.TemporaryDirectory() as cache:
+            first, later = (_process(cache) for _ in range(2))
+        return {
+            "kind": "figures",
+            "figures": {
+                "seconds to compile all kernels": sum(first["seconds"][s] - _again(first, s) for s in first["steps"]),
+                "seconds of the first fit on a new machine": first["seconds"]["first fit"],
+                "seconds of the first fit in a later process": later["seconds"]["first fit"],
+                "seconds to load all kernels in a later process": sum(
+                    later["seconds"][s] - _again(later, s) for s in later["steps"]
+                ),
+                "seconds to import stakes": later["seconds"]["import"],
+            },
+        }
+
+
+def _again(timed: dict[str, Any], step: str) -> float:
+    return timed["seconds"][f"again {step}"]
+
+
+def _process(cache: str) -> dict[str, Any]:
+    environment = {**os.environ, "NUMBA_CACHE_DIR": cache}
+    done = subprocess.run([sys.executable, "-c", SCRIPT], env=environment, check=True, stdout=subprocess.PIPE, text=True)
+    return json.loads(done.stdout)
+
+
+#: The benchmark of the first fit, by name.
+STARTUP = {"start-up": StartUp()}

@@ -1,0 +1,443 @@
+"""`CostBoostClassifier`: rounds that go wrong, decisions, members, and scikit-learn's manners (FRAMEWORK 7)."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.special import expit
+from sklearn.base import clone
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.exceptions import NotFittedError
+from sklearn.frozen import FrozenEstimator
+from sklearn.isotonic import IsotonicRegression
+from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from stakes import CostBaggingClassifier, Costs, CostTreeClassifier, Decision
+from stakes.boosting import RULES, CostBoostClassifier
+from stakes.boosting.learners import TreeLearner
+from stakes.boosting.loop import DONE, LARGE, PERFECT, USELESS
+from stakes.exceptions import CostsNeededError, DecisionError
+from stakes.metrics import tuned_threshold
+
+each_variant = pytest.mark.parametrize("variant", list(RULES))
+HALF = Decision(threshold="half")
+
+
+def few(**params: Any) -> CostBoostClassifier:
+    return CostBoostClassifier(**{"n_estimators": 15, "random_state": 0, **params})
+
+
+# Rounds that are not like the others
+
+
+def test_member_without_error_is_the_last_and_has_a_large_alpha() -> None:
+    X = np.arange(20.0).reshape(20, 1)
+    model = few(decision=HALF).fit(X, X[:, 0] > 12)
+    assert model.n_rounds_ == 1
+    assert model.stop_reason_ == PERFECT
+    assert model.estimator_errors_.tolist() == [0.0]
+    assert model.estimator_weights_.tolist() == [LARGE]
+    assert np.isfinite(LARGE)
+    assert_array_equal(model.predict(X), X[:, 0] > 12)
+
+
+@each_variant
+@pytest.mark.parametrize("ratio", [0.2, 1.0, 5.0])
+def test_separable_records_are_separated(variant: str, ratio: float) -> None:
+    X = np.arange(20.0).reshape(20, 1)
+    model = few(variant=variant, decision=HALF, fn_cost=ratio).fit(X, X[:, 0] > 12)
+    assert_array_equal(model.predict(X), X[:, 0] > 12)
+    assert model.n_rounds_ == 1
+
+
+def test_perfect_member_outvotes_the_others() -> None:
+    # No stump is perfect in the first rounds; a deeper tree drawn into the sample of a later one would be. Here the
+    # weights of the records that stumps get wrong are zero from the second round on.
+    X = np.array([[0.0], [1.0], [2.0], [3.0], [4.0], [5.0]])
+    y = np.array([0, 0, 1, 1, 1, 0])
+    fp = np.array([1.0, 1.0, 1.0, 1.0, 1.0, 0.0])
+    model = few(variant="adac2").fit(X, y, fp_cost=fp, fn_cost=1.0)
+    assert model.stop_reason_ == PERFECT
+    assert model.estimator_weights_[-1] == LARGE
+    assert_array_equal(model.predict(X, fp_cost=fp), [0, 0, 1, 1, 1, 1])
+
+
+def test_useless_first_member_is_kept_with_weight_one() -> None:
+    X = np.ones((10, 1))
+    y = np.arange(10) % 2
+    model = few(decision=HALF).fit(X, y)
+    assert model.estimator_weights_.tolist() == [1.0]
+    assert model.estimator_errors_.tolist() == [0.5]
+    assert model.stop_reason_ == USELESS
+
+
+def test_useless_later_member_is_dropped() -> None:
+    X = np.ones((10, 1))
+    y = (np.arange(10) < 3).astype(int)
+    model = few(decision=HALF).fit(X, y)
+    # The first says negative, and then both classes weigh the same.
+    assert_allclose(model.estimator_weights_, [np.log(0.7 / 0.3) / 2])
+    assert model.stop_reason_ == USELESS
+    assert not model.predict(X).any()
+
+
+def test_adacost_of_equal_costs_stops_at_once_and_with_a_smaller_scale_does_not(small: Any) -> None:
+    stopped = few(variant="adacost").fit(small.X, small.y)
+    assert (stopped.n_rounds_, stopped.stop_reason_) == (1, USELESS)
+    going = few(variant="adacost", variant_params={"scale": 0.1}).fit(small.X, small.y)
+    assert (going.n_rounds_, going.stop_reason_) == (15, DONE)
+
+
+def hard_cases() -> dict[str, tuple[Any, Any]]:
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(80, 3))
+    number = np.arange(80)
+    return {
+        "noisy": (X, (X[:, 0] + rng.normal(size=80) > 0).astype(int)),
+        "separable": (X, (X[:, 0] > 0).astype(int)),
+        "one positive": (X, (number == 3).astype(int)),
+        "one negative": (X, (number != 3).astype(int)),
+        "constant features": (np.ones((80, 2)), number % 3 == 0),
+        "two records": (X[:2], np.array([0, 1])),
+    }
+
+
+def hard_costs(n: int) -> dict[str, tuple[Any, Any]]:
+    rng = np.random.default_rng(n)
+    some = rng.random(n) < 0.5
+    return {
+        "1e-6": (1.0, 1e-6),
+        "1e6": (1.0, 1e6),
+        "beyond": (1e-300, 1e300),
+        "FN cost nothing": (1.0, 0.0),
+        "FP cost nothing": (np.zeros(n), np.ones(n)),
+        "nothing costs anything": (0.0, 0.0),
+        "some cost nothing": (np.where(some, 0.0, 1.0), np.where(some, 3.0, 0.0)),
+        "all sizes": (np.exp(rng.normal(0, 5, n)), np.exp(rng.normal(0, 5, n))),
+    }
+
+
+@each_variant
+@pytest.mark.parametrize("case", hard_cases())
+@pytest.mark.filterwarnings("error")
+def test_ensembles_are_finite_and_not_empty_whatever_the_costs(variant: str, case: str) -> None:
+    X, y = hard_cases()[case]
+    for fp, fn in hard_costs(len(y)).values():
+        model = few(variant=variant).fit(X, y, fp_cost=fp, fn_cost=fn)
+        assert 1 <= model.n_rounds_ == len(model.members_) == len(model.estimator_weights_)
+        assert np.isfinite(model.estimator_weights_).all()
+        assert (model.estimator_weights_ > 0).all()
+        assert ((model.estimator_errors_ >= 0) & (model.estimator_errors_ <= 1)).all()
+        share = model.predict_proba(X, fp_cost=fp, fn_cost=fn)
+        assert ((share >= 0) & (share <= 1)).all()
+        assert np.isfinite(model.feature_importances_).all()
+
+
+@each_variant
+def test_class_that_costs_nothing_is_never_predicted_at_the_price_of_the_other(variant: str) -> None:
+    X, y = hard_cases()["noisy"]
+    cheap = few(variant=variant).fit(X, y, fp_cost=1.0, fn_cost=0.0)
+    dear = few(variant=variant).fit(X, y, fp_cost=1.0, fn_cost=1.0)
+    assert cheap.predict(X).sum() < dear.predict(X).sum()
+
+
+# Decisions
+
+
+def test_default_decision_is_half_where_costs_act_in_training_and_by_cost_elsewhere(small: Any) -> None:
+    def default(**params: Any) -> str:
+        return few(n_estimators=2, **params).fit(small.X, small.y).decision_.threshold
+
+    assert default() == "cost"
+    assert {default(variant=variant) for variant in RULES if variant != "adaboost"} == {"half"}
+    assert default(sampling="under") == "half"
+    assert default(estimator=CostTreeClassifier(criterion="cost", max_depth=1)) == "half"
+
+
+def test_average_of_probabilities_is_refused_before_training_with_a_way_out(small: Any) -> None:
+    model = few(decision=Decision(output="average", threshold="cost"))
+    with pytest.raises(DecisionError, match=r"choose output='vote', with a calibration \('logistic', 'platt'"):
+        model.fit(small.X, small.y)
+    assert not hasattr(model, "members_")
+
+
+def test_other_ways_of_members_to_vote_need_another_training(small: Any) -> None:
+    model = few().fit(small.X, small.y)
+    for member in ("cost", "tuned"):
+        with pytest.raises(DecisionError, match="members were trained with member='label'"):
+            model.with_decision(Decision(member=member))
+    by_cost = few(decision=Decision(member="cost")).fit(small.X, small.y)
+    with pytest.raises(DecisionError, match=r"choose Decision\(member='cost', ...\)"):
+        by_cost.with_decision(Decision(threshold="cost"))
+    assert by_cost.with_decision(None).decision_ == Decision(member="cost")
+    assert by_cost.with_decision(Decision(member="cost", threshold="cost")).members_ is by_cost.members_
+
+
+def test_costs_can_change_after_training(small: Any, fresh: Any) -> None:
+    model = few().fit(small.X, small.y)
+    positive = [model.predict(fresh.X, fn_cost=cost).sum() for cost in (0.1, 1.0, 10.0)]
+    assert positive[0] < positive[1] < positive[2]
+    mec = model.with_decision(Decision(threshold="mec_vote"))
+    assert_array_equal(mec.predict(fresh.X, **fresh.costs), model.predict(fresh.X, **fresh.costs))
+
+
+def test_votes_by_cost_need_the_costs_of_the_records(small: Any) -> None:
+    for variant in ("csb0", "csb1", "csb2", "uboost"):
+        model = few(variant=variant).fit(small.X, small.y, **small.costs)
+        with pytest.raises(CostsNeededError):
+            model.predict(small.X)
+    for variant in ("naive", "adac2"):
+        few(variant=variant).fit(small.X, small.y, **small.costs).predict(small.X)
+
+
+@pytest.fixture(scope="module")
+def calibrated(large: Any) -> tuple[CostBoostClassifier, Any, Any]:
+    """Return an AdaBoost with validation records, these, and their shares of votes."""
+    train, val = large.take(np.arange(0, 1500, 2)), large.take(np.arange(1, 1500, 2))
+    model = few(decision=HALF, n_estimators=30)
+    model.fit(train.X, train.y, X_val=val.X, y_val=val.y, fp_cost_val=val.fp, fn_cost_val=val.fn, **train.costs)
+    return model, val, model.predict_proba(val.X)[:, 1]
+
+
+def probability(model: CostBoostClassifier, calibration: str, X: Any) -> Any:
+    return model.with_decision(Decision(calibration=calibration)).predict_proba(X)[:, 1]
+
+
+def test_logistic_corrections_are_closed_forms(calibrated: Any) -> None:
+    model, val, share = calibrated
+    assert_allclose(probability(model, "logistic", val.X), 1 / (1 + np.exp(-2 * (2 * share - 1))))
+    outcome = model.members_.say(model._read(val.X, reset=False))
+    h = np.where(outcome.leaves.label[outcome.ids], 1.0, -1.0)
+    assert_allclose(probability(model, "logistic_unscaled", val.X), expit(2 * h @ model.estimator_weights_))
+
+
+def test_platt_scaling_is_that_of_scikit_learn(calibrated: Any) -> None:
+    model, val, _ = calibrated
+    theirs = CalibratedClassifierCV(FrozenEstimator(model), method="sigmoid").fit(val.X, val.y)
+    assert_allclose(probability(model, "platt", val.X), theirs.predict_proba(val.X)[:, 1], atol=1e-4)
+
+
+def test_isotonic_regression_is_that_of_scikit_learn(calibrated: Any) -> None:
+    model, val, share = calibrated
+    assert_allclose(probability(model, "isotonic", val.X), IsotonicRegression().fit(share, val.y).predict(share))
+
+
+def test_tuned_threshold_is_the_cheapest_cut_of_the_votes(calibrated: Any) -> None:
+    model, val, share = calibrated
+    cut = tuned_threshold(val.y, share, fp_cost=val.fp, fn_cost=val.fn)
+    tuned = model.with_decision(Decision(threshold="tuned"))
+    assert_array_equal(tuned.predict(val.X), share > cut)
+
+
+@pytest.mark.parametrize("calibration", ["logistic", "platt", "isotonic"])
+def test_calibrated_probability_is_decided_on_by_cost(calibrated: Any, calibration: str) -> None:
+    model, val, _ = calibrated
+    decided = model.with_decision(Decision(calibration=calibration, threshold="cost"))
+    expected = probability(model, calibration, val.X) > Costs(val.fp, val.fn).threshold()
+    assert_array_equal(decided.predict(val.X, **val.costs), expected)
+
+
+def test_records_are_held_out_only_where_something_is_chosen_on_them(small: Any) -> None:
+    assert few().fit(small.X, small.y).validation_ is None
+    model = few(decision=Decision(calibration="platt", threshold="cost")).fit(small.X, small.y)
+    assert len(model.validation_.records) == 48
+    with pytest.raises(DecisionError, match="none were kept"):
+        few().fit(small.X, small.y).with_decision(Decision(calibration="platt"))
+
+
+# Stages
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {},
+        {"variant": "uboost"},
+        {"variant": "csb1"},
+        {"sampling": "cpr"},
+        {"estimator": GaussianNB()},
+        {"decision": Decision(member="cost")},
+        {"decision": Decision(member="tuned", calibration="isotonic", threshold="tuned", vote_weight="log_odds")},
+    ],
+    ids=str,
+)
+def test_last_stage_is_the_prediction(small: Any, params: dict[str, Any]) -> None:
+    mild = {"fp_cost": small.fp, "fn_cost": small.fp}
+    model = few(**params).fit(small.X, small.y, **mild)
+    *_, last = stages = list(model.staged_predict(small.X, **small.costs))
+    assert len(stages) == model.n_rounds_ > 1
+    assert_array_equal(last, model.predict(small.X, **small.costs))
+
+
+def test_stages_are_smaller_ensembles(small: Any) -> None:
+    model = few(decision=HALF).fit(small.X, small.y)
+    for rounds, labels in enumerate(model.staged_predict(small.X), start=1):
+        assert_array_equal(labels, few(decision=HALF, n_estimators=rounds).fit(small.X, small.y).predict(small.X))
+
+
+# Members
+
+
+def test_stumps_of_scikit_learn_make_the_same_ensemble(small: Any) -> None:
+    theirs = few(estimator=DecisionTreeClassifier(max_depth=1), decision=HALF).fit(small.X, small.y)
+    ours = few(decision=HALF).fit(small.X, small.y)
+    assert_allclose(ours.estimator_weights_, theirs.estimator_weights_, rtol=1e-9)
+    assert_allclose(ours.predict_proba(small.X), theirs.predict_proba(small.X), rtol=1e-9)
+    assert len(theirs.estimators_) == theirs.n_rounds_
+    with pytest.raises(AttributeError, match="only ensembles of trees"):
+        _ = theirs.feature_importances_
+    with pytest.raises(AttributeError, match="members are trees of the engine"):
+        _ = ours.estimators_
+
+
+@pytest.mark.parametrize("sampling", [None, "under", "smote"])
+@pytest.mark.parametrize("variant", [name for name in RULES if name != "uboost"])
+def test_any_classifier_with_weights_can_be_boosted(small: Any, variant: str, sampling: Any) -> None:
+    model = few(estimator=LogisticRegression(), variant=variant, sampling=sampling, n_estimators=3)
+    model.fit(small.X, small.y, fp_cost=1.0, fn_cost=4.0)
+    assert model.predict(small.X).sum() > small.y.sum() / 2
+
+
+def test_model_is_told_of_as_many_records_as_there_are(small: Any) -> None:
+    alone = LogisticRegression().fit(small.X, small.y)
+    first = few(estimator=LogisticRegression(), n_estimators=1).fit(small.X, small.y).estimators_[0]
+    assert_allclose(first.coef_, alone.coef_, rtol=1e-3)
+
+
+def test_members_without_weights_are_refused(small: Any) -> None:
+    with pytest.raises(ValueError, match="boosting needs members that take sample_weight: KNeighborsClassifier"):
+        few(estimator=KNeighborsClassifier()).fit(small.X, small.y)
+    with pytest.raises(ValueError, match="'uboost' votes by the weights in the leaves of trees"):
+        few(estimator=GaussianNB(), variant="uboost").fit(small.X, small.y)
+
+
+@pytest.mark.parametrize(
+    "tree",
+    [
+        {"max_depth": 3},
+        {"max_depth": 1, "criterion": "gain_ratio"},
+        {"max_depth": 1, "criterion": "entropy"},
+        {"max_depth": 2, "criterion": "cost"},
+        {"max_depth": 1, "max_features": 2},
+        {"pruning": "cost_complexity", "max_depth": 4},
+    ],
+    ids=str,
+)
+def test_trees_of_all_kinds_can_be_boosted(small: Any, tree: dict[str, Any]) -> None:
+    model = few(estimator=CostTreeClassifier(**tree)).fit(small.X, small.y, fp_cost=1.0, fn_cost=2.0)
+    again = few(estimator=CostTreeClassifier(**tree)).fit(small.X, small.y, fp_cost=1.0, fn_cost=2.0)
+    assert model.n_rounds_ > 1
+    assert_array_equal(model.predict_proba(small.X), again.predict_proba(small.X))
+    assert model.feature_importances_.sum() == pytest.approx(1.0)
+
+
+def test_short_cut_for_stumps_changes_nothing(small: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    fast = few(variant="csab").fit(small.X, small.y, **small.costs)
+    monkeypatch.setattr(TreeLearner, "_makes_stumps", False)
+    slow = few(variant="csab").fit(small.X, small.y, **small.costs)
+    assert_array_equal(fast.estimator_weights_, slow.estimator_weights_)
+    for mine, its in zip(fast.members_.trees.nodes, slow.members_.trees.nodes, strict=True):
+        assert_array_equal(mine, its)
+
+
+def test_easy_ensemble_is_bagging_of_boosting_on_under_samples(large: Any) -> None:
+    easy = CostBaggingClassifier(few(n_estimators=10), sampling="under", n_estimators=4, random_state=0)
+    positive = [easy.fit(large.X, large.y, fn_cost=cost).predict(large.X).mean() for cost in (1.0, 3.0, 9.0)]
+    assert positive[0] < positive[1] < positive[2]
+    assert [type(model) for model in easy.estimators_] == [CostBoostClassifier] * 4
+
+
+def test_frames_with_categories_and_gaps_are_boosted(mixed: Any, holes: Any) -> None:
+    for variant in ("adaboost", "adac2", "csab"):
+        model = few(variant=variant).fit(mixed, holes.y, **holes.costs)
+        assert model.score(mixed, holes.y, **holes.costs) > 0.2
+        assert_array_equal(model.predict(mixed.to_pandas(), **holes.costs), model.predict(mixed, **holes.costs))
+
+
+# Manners
+
+
+@pytest.mark.parametrize(
+    "params", [{}, {"variant": "csab"}, {"sampling": "under"}, {"sampling": "cpr", "variant": "csb2"}], ids=str
+)
+def test_results_do_not_depend_on_the_number_of_threads(params: dict[str, Any]) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(9000, 20))
+    y = (X[:, 0] + X[:, 1] + rng.normal(size=9000) > 1).astype(int)
+    one, two = (few(n_jobs=n, **params).fit(X, y, fn_cost=3.0) for n in (1, 2))
+    assert_array_equal(one.estimator_weights_, two.estimator_weights_)
+    assert_array_equal(one.predict_proba(X), two.predict_proba(X))
+
+
+@pytest.mark.parametrize("variant", ["adaboost", "naive", "asymmetric", "csb1", "adac1", "csab"])
+def test_sample_weights_count_records(small: Any, variant: str) -> None:
+    weight = np.random.default_rng(0).integers(0, 4, len(small))
+    rows = np.repeat(np.arange(len(small)), weight)
+    copied = small.take(rows)
+    weighted = few(variant=variant).fit(small.X, small.y, sample_weight=weight, **small.costs)
+    repeated = few(variant=variant).fit(copied.X, copied.y, **copied.costs)
+    assert_allclose(weighted.estimator_weights_, repeated.estimator_weights_, rtol=1e-9)
+    share = weighted.predict_proba(small.X, **small.costs)
+    assert_allclose(share, repeated.predict_proba(small.X, **small.costs), rtol=1e-9)
+
+
+def test_positive_label_turns_the_costs_around(small: Any) -> None:
+    ones = few(variant="naive", pos_label=1, fn_cost=5.0).fit(small.X, small.y)
+    zeros = few(variant="naive", pos_label=0, fp_cost=5.0).fit(small.X, small.y)
+    assert_array_equal(ones.predict(small.X), zeros.predict(small.X))
+    assert_allclose(ones.predict_proba(small.X), zeros.predict_proba(small.X))
+
+
+def test_fitted_models_can_be_pickled_and_cloned(small: Any) -> None:
+    model = few(variant="adacost", variant_params={"scale": 0.4}, sampling="under").fit(small.X, small.y, fn_cost=3.0)
+    assert_array_equal(pickle.loads(pickle.dumps(model)).predict(small.X), model.predict(small.X))
+    assert clone(model).get_params() == model.get_params()
+
+
+def test_unfitted_model_has_no_stages() -> None:
+    with pytest.raises(NotFittedError):
+        next(few().staged_predict([[1.0]]))
+
+
+def test_number_of_rounds_is_checked(small: Any) -> None:
+    for wrong in (0, 2.5, "many"):
+        with pytest.raises(ValueError, match="n_estimators="):
+            few(n_estimators=wrong).fit(small.X, small.y)
+
+
+def test_progress_is_shown_to_whoever_asks(small: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    few(verbose=1).fit(small.X, small.y)
+    assert "15 rounds" in capsys.readouterr().err
+
+
+def expected_failures(model: CostBoostClassifier) -> dict[str, str]:
+    """Return what scikit-learn declares for its own AdaBoostClassifier, and only for members that are its own trees.
+
+    Among equal splits they take one by chance, and rounding tells weights from repetitions.
+    """
+    if not isinstance(model.estimator, DecisionTreeClassifier):
+        return {}
+    checks = ("check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data")
+    return dict.fromkeys(checks, "sample_weight is not equivalent to removing/repeating samples.")
+
+
+@parametrize_with_checks(
+    [
+        few(n_estimators=5),
+        few(n_estimators=5, variant="csab"),
+        few(n_estimators=5, estimator=CostTreeClassifier(max_depth=2), decision=Decision(member="cost")),
+        few(n_estimators=3, estimator=DecisionTreeClassifier(max_depth=1)),
+    ],
+    expected_failed_checks=expected_failures,
+)
+def test_scikit_learn_check_passes(estimator: Any, check: Callable[[Any], None]) -> None:
+    check(estimator)

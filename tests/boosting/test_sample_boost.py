@@ -1,0 +1,183 @@
+"""Samples in every round, and members that decide by cost inside the loop (FRAMEWORK 7.3, 7.4)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import boosting_reference as reference
+import numpy as np
+import pytest
+from boosting_reference import make_task
+from imblearn.over_sampling import RandomOverSampler
+from imblearn.under_sampling import ClusterCentroids, RandomUnderSampler
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.linear_model import LogisticRegression
+
+from stakes import CostTreeClassifier, Decision
+from stakes.boosting import CostBoostClassifier
+from stakes.exceptions import ClassMeansWarning, DecisionError
+from stakes.sampling import MemberSampler, Sample
+
+HALF = Decision(threshold="half")
+SAMPLINGS = ("under", "over", "hybrid", "smote", "cpr")
+ROUNDS = 8
+
+
+class Planned(MemberSampler):
+    """A sampler that draws what it was told to: multiplicities, and synthetic records with their classes."""
+
+    def __init__(self, plan: list[tuple[Any, Any, Any]]) -> None:
+        self.plan = plan
+        self.turn = 0
+
+    def counts(self, y: Any, costs: Any, rng: Any, X: Any = None) -> Any:
+        raise AssertionError("draw is asked")
+
+    def draw(self, y: Any, costs: Any, rng: Any, X: Any = None) -> Sample:
+        rows, X_new, y_new = self.plan[self.turn]
+        self.turn += 1
+        return Sample(np.bincount(rows, minlength=len(y)), X_new, y_new)
+
+
+def plan(task: Any, seed: int, *, synthetic: bool) -> list[tuple[Any, Any, Any]]:
+    rng = np.random.default_rng(seed)
+    n_new = 6 if synthetic else 0
+    # Synthetic records are among the originals' values, so that both sides bin them alike.
+    return [
+        (
+            np.sort(rng.integers(task.n, size=task.n)),
+            task.X[rng.integers(task.n, size=n_new)],
+            rng.integers(0, 2, n_new),
+        )
+        for _ in range(ROUNDS)
+    ]
+
+
+@pytest.mark.parametrize("variant", ["adaboost", "naive", "adac2", "csab"])
+@pytest.mark.parametrize("synthetic", [False, True])
+@pytest.mark.parametrize("seed", range(2))
+def test_members_are_fitted_to_samples_and_judged_on_all_records(variant: str, synthetic: bool, seed: int) -> None:
+    task = make_task(seed, record_dependent=True)
+    samples = plan(task, seed, synthetic=synthetic)
+    expected = reference.boost(task, variant, ROUNDS, samples=samples)
+    assert len(expected.alphas) > 1
+    model = CostBoostClassifier(variant=variant, sampling=Planned(samples), n_estimators=ROUNDS, decision=HALF)
+    model.fit(task.X, task.y, **task.costs)
+    assert_allclose(model.estimator_errors_, expected.errors, rtol=1e-9)
+    assert_allclose(model.estimator_weights_, expected.alphas, rtol=1e-9)
+    share = reference.shares(expected, variant, task)[:, -1]
+    assert_allclose(model.predict_proba(task.X, **task.costs)[:, 1], share, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("sampling", ["under", "over", "hybrid", "smote"])
+def test_sampling_at_equal_costs_is_adaboost(small: Any, sampling: str) -> None:
+    plain = CostBoostClassifier(n_estimators=10, decision=HALF).fit(small.X, small.y)
+    sampled = CostBoostClassifier(n_estimators=10, decision=HALF, sampling=sampling).fit(small.X, small.y)
+    assert_array_equal(sampled.estimator_weights_, plain.estimator_weights_)
+    assert_array_equal(sampled.predict_proba(small.X), plain.predict_proba(small.X))
+
+
+@pytest.mark.parametrize("sampling", SAMPLINGS)
+def test_more_are_positive_the_more_a_false_negative_costs(large: Any, sampling: str) -> None:
+    def share_positive(cost: float) -> float:
+        model = CostBoostClassifier(sampling=sampling, n_estimators=10, random_state=0)
+        return float(model.fit(large.X, large.y, fn_cost=cost).predict(large.X).mean())
+
+    assert share_positive(0.3) < share_positive(1.0) < share_positive(4.0)
+
+
+@pytest.mark.parametrize("sampling", SAMPLINGS)
+def test_seed_fixes_the_samples(small: Any, sampling: str) -> None:
+    def votes(seed: int) -> Any:
+        model = CostBoostClassifier(sampling=sampling, n_estimators=5, random_state=seed, variant="naive")
+        return model.fit(small.X, small.y, fn_cost=2.0).predict_proba(small.X)
+
+    assert_array_equal(votes(0), votes(0))
+    assert (votes(0) != votes(1)).any()
+
+
+def test_samplers_for_constant_costs_warn_once_and_cpr_does_not(small: Any) -> None:
+    with pytest.warns(ClassMeansWarning) as warned:
+        CostBoostClassifier(sampling="under", n_estimators=5).fit(small.X, small.y, **small.costs)
+    assert len(warned) == 1
+    CostBoostClassifier(sampling="cpr", n_estimators=5).fit(small.X, small.y, **small.costs)
+
+
+@pytest.mark.parametrize(
+    "sampler", [RandomUnderSampler(), RandomOverSampler(), ClusterCentroids(sampling_strategy=1.0)], ids=str
+)
+@pytest.mark.parametrize("estimator", [None, LogisticRegression()], ids=str)
+def test_samplers_of_imbalanced_learn_are_taken_and_leave_costs_to_the_decision(
+    small: Any, sampler: Any, estimator: Any
+) -> None:
+    rare = small.take(np.concatenate([np.flatnonzero(small.y == 0), np.flatnonzero(small.y == 1)[:15]]))
+    model = CostBoostClassifier(estimator, sampling=sampler, n_estimators=5, random_state=0).fit(rare.X, rare.y)
+    assert model.decision_.threshold == "cost"
+    assert model.predict(rare.X).sum() > 15
+
+
+def test_deeper_trees_take_samples_too(small: Any) -> None:
+    tree = CostTreeClassifier(max_depth=3, criterion="cost")
+    model = CostBoostClassifier(tree, sampling="smote", n_estimators=5, random_state=0)
+    model.fit(small.X, small.y, fn_cost=2.0)
+    assert model.members_.trees.depth.max() == 3
+
+
+# Members that decide by cost
+
+
+@pytest.mark.parametrize("variant", ["adaboost", "naive", "adac1", "csb2", "uboost", "csab"])
+@pytest.mark.parametrize("member", ["cost", "tuned"])
+@pytest.mark.parametrize("record_dependent", [False, True], ids=["constant", "record"])
+@pytest.mark.parametrize("seed", range(2))
+def test_members_decide_by_cost_inside_the_loop_and_after_it(
+    variant: str, member: str, record_dependent: bool, seed: int
+) -> None:
+    task = make_task(seed, record_dependent=record_dependent)
+    expected = reference.boost(task, variant, ROUNDS, member=member)
+    # Without validation records thresholds are tuned on the training records.
+    model = CostBoostClassifier(
+        variant=variant, n_estimators=ROUNDS, decision=Decision(member=member), validation=None
+    ).fit(task.X, task.y, **task.costs)
+    assert_allclose(model.estimator_errors_, expected.errors, rtol=1e-9)
+    assert_allclose(model.estimator_weights_, expected.alphas, rtol=1e-9)
+    share = reference.shares(expected, variant, task, member)[:, -1]
+    assert_allclose(model.predict_proba(task.X, **task.costs)[:, 1], share, rtol=1e-9, atol=1e-12)
+    if member == "tuned":
+        assert_allclose(model.rules_.member_thresholds_["frequency"], expected.thresholds, rtol=1e-9)
+
+
+def test_thresholds_of_members_are_tuned_on_validation_records(large: Any) -> None:
+    train, val = large.take(np.arange(0, 1500, 2)), large.take(np.arange(1, 1500, 2))
+    tuned = CostBoostClassifier(n_estimators=5, decision=Decision(member="tuned"))
+    given = tuned.fit(train.X, train.y, X_val=val.X, y_val=val.y, fn_cost=2.0)
+    assert len(given.validation_.records) == 750
+    held_out = CostBoostClassifier(n_estimators=5, decision=Decision(member="tuned"), random_state=0)
+    held_out.fit(train.X, train.y, fn_cost=2.0)
+    assert len(held_out.validation_.records) == 150
+    # The first member is judged by the outcomes that it has with its threshold.
+    said = given.members_.say(given._read(train.X, reset=False))
+    p = said.leaves.probability("frequency")[said.ids[:, 0]]
+    error = ((p > given.rules_.member_thresholds_["frequency"][0]) != (train.y == 1)).mean()
+    assert given.estimator_errors_[0] == pytest.approx(error)
+
+
+def test_members_by_cost_are_members_by_label_where_costs_are_equal(small: Any) -> None:
+    by_label = CostBoostClassifier(n_estimators=10, decision=HALF).fit(small.X, small.y)
+    by_cost = CostBoostClassifier(n_estimators=10, decision=Decision(member="cost")).fit(small.X, small.y)
+    assert_array_equal(by_cost.estimator_weights_, by_label.estimator_weights_)
+    assert_array_equal(by_cost.predict_proba(small.X), by_label.predict_proba(small.X))
+
+
+def test_models_decide_by_cost_too(small: Any) -> None:
+    model = CostBoostClassifier(LogisticRegression(), n_estimators=3, decision=Decision(member="cost"))
+    model.fit(small.X, small.y, fn_cost=2.0)
+    p = model.estimators_[0].predict_proba(small.X)[:, 1]
+    assert model.estimator_errors_[0] == pytest.approx(((p > 1 / 3) != (small.y == 1)).mean())
+    assert model.predict(small.X, fn_cost=9.0).sum() > model.predict(small.X, fn_cost=0.5).sum()
+
+
+def test_smoothed_leaves_are_refused_because_weights_are_not_counts(small: Any) -> None:
+    model = CostBoostClassifier(decision=Decision(member="cost", leaf="laplace"))
+    with pytest.raises(DecisionError, match="choose leaf='frequency'"):
+        model.fit(small.X, small.y)

@@ -1,0 +1,148 @@
+"""What members say: leaves and what is known of them, for trees and for any other classifier."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from scipy import sparse
+from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
+from sklearn.svm import SVC
+
+from stakes import CostBaggingClassifier, CostTreeClassifier
+from stakes.exceptions import DecisionError
+from stakes.members import ModelMembers, TreeMembers, take_columns
+
+
+@pytest.fixture(scope="module")
+def forest(small: Any) -> Any:
+    clf = CostBaggingClassifier(CostTreeClassifier(max_depth=3), n_estimators=4, random_state=0)
+    return clf.fit(small.X, small.y, **small.costs)
+
+
+def test_trees_say_the_leaf_of_each_record_in_each_tree(forest: Any, small: Any) -> None:
+    members = forest.members_
+    said = members.say(forest._read(small.X, reset=False))
+    assert said.ids.shape == (240, len(members)) == (240, 4)
+    for tree in range(4):
+        assert set(said.leaves.member[said.ids[:, tree]]) == {tree}
+    # Leaves are numbered through all trees; every one of them is reached.
+    assert set(said.ids.ravel()) == set(range(said.leaves.label.size))
+    counts = members.trees.nodes.counts[members.trees.leaves]
+    np.testing.assert_array_equal(said.leaves.label, counts[:, 1] > counts[:, 0])
+    np.testing.assert_array_equal(said.leaves.probability("frequency"), counts[:, 1] / counts.sum(axis=1))
+
+
+def test_what_is_known_of_leaves_is_worked_out_once(forest: Any) -> None:
+    leaves = forest.members_.leaves
+    assert forest.members_.leaves is leaves
+    assert leaves.probability("laplace") is leaves.probability("laplace")
+    assert leaves.mean_weight is None
+
+
+def test_weighted_trees_know_weights_and_no_smoothing(small: Any) -> None:
+    clf = CostBaggingClassifier(CostTreeClassifier(max_depth=3), n_estimators=4, weighted=True, random_state=0)
+    clf.fit(small.X, small.y, **small.costs)
+    trees, leaves = clf.members_.trees, clf.members_.leaves
+    counts, weights = trees.nodes.counts[trees.leaves], trees.nodes.weights[trees.leaves]
+    np.testing.assert_allclose(leaves.probability("frequency"), weights[:, 1] / weights.sum(axis=1))
+    np.testing.assert_allclose(leaves.mean_weight, weights.sum(axis=1) / counts.sum(axis=1))
+    np.testing.assert_array_equal(leaves.label, weights[:, 1] > weights[:, 0])
+    # Weights are normalised within each member's sample.
+    np.testing.assert_allclose(trees.nodes.weights[trees.roots].sum(axis=1), 1.0)
+    for leaf in ("laplace", "m_estimate", "curtailment"):
+        with pytest.raises(DecisionError, match=f"leaf='{leaf}' smooths counts.*choose leaf='frequency'"):
+            leaves.probability(leaf)
+
+
+def test_the_prior_of_a_sample_is_taken_out_of_tree_probabilities(forest: Any) -> None:
+    """Odds are divided by the shift of the odds at the root of each tree."""
+    trees = forest.members_.trees
+    corrected = TreeMembers(trees, base_rate=0.1).leaves.probability("laplace")
+    for leaf, tree in enumerate(trees.tree_of_leaf):
+        negative, positive = trees.nodes.counts[trees.leaves[leaf]] + 1
+        root = trees.nodes.counts[trees.roots[tree]]
+        odds = (positive / negative) / (root[1] / root[0]) * (0.1 / 0.9)
+        assert corrected[leaf] == pytest.approx(odds / (1 + odds))
+
+
+def test_members_are_pickled_without_what_can_be_worked_out_again(forest: Any, small: Any) -> None:
+    bins = forest._read(small.X, reset=False)
+    said = forest.members_.say(bins)
+    said.leaves.probability("laplace")
+    again = pickle.loads(pickle.dumps(forest.members_))
+    assert set(vars(again)) == {"trees", "weighted", "base_rate"}
+    np.testing.assert_array_equal(again.say(bins).ids, said.ids)
+    np.testing.assert_array_equal(again.leaves.probability("laplace"), said.leaves.probability("laplace"))
+
+
+# Any other classifier
+
+
+def test_other_models_say_their_probabilities(small: Any) -> None:
+    models = [LogisticRegression(C=c).fit(small.X, small.y) for c in (0.01, 1.0)]
+    said = ModelMembers(models, 1).say(small.X)
+    for j, model in enumerate(models):
+        p = model.predict_proba(small.X)[:, 1]
+        np.testing.assert_array_equal(said.leaves.probability("frequency")[said.ids[:, j]], p)
+        np.testing.assert_array_equal(said.leaves.label[said.ids[:, j]], model.predict(small.X) == 1)
+        assert (said.leaves.member[said.ids[:, j]] == j).all()
+    with pytest.raises(DecisionError, match="leaf='laplace' is about trees"):
+        said.leaves.probability("laplace")
+
+
+def test_the_positive_label_may_be_the_first(small: Any) -> None:
+    y = np.array(["b", "a"])[small.y]
+    model = GaussianNB().fit(small.X, y)
+    said = ModelMembers([model], "a").say(small.X)
+    np.testing.assert_array_equal(said.leaves.probability("frequency"), model.predict_proba(small.X)[:, 0])
+
+
+def test_a_model_without_probabilities_votes(small: Any) -> None:
+    model = SVC().fit(small.X, small.y)
+    assert not hasattr(model, "predict_proba")
+    said = ModelMembers([model], 1).say(small.X)
+    np.testing.assert_array_equal(said.leaves.probability("frequency"), model.predict(small.X))
+
+
+def test_models_see_their_own_columns(small: Any) -> None:
+    columns = [np.array([0, 3]), np.array([1, 2, 4])]
+    models = [GaussianNB().fit(small.X[:, chosen], small.y) for chosen in columns]
+    said = ModelMembers(models, 1, columns).say(small.X)
+    for j, (model, chosen) in enumerate(zip(models, columns, strict=True)):
+        expected = model.predict_proba(small.X[:, chosen])[:, 1]
+        np.testing.assert_array_equal(said.leaves.probability("frequency")[said.ids[:, j]], expected)
+
+
+def test_the_prior_of_each_sample_is_taken_out_of_model_probabilities(small: Any) -> None:
+    models = [GaussianNB().fit(small.X, small.y) for _ in range(2)]
+    members = ModelMembers(models, 1, base_rate=0.2, sampled_rates=np.array([0.5, 0.2]))
+    said = members.say(small.X)
+    p = models[0].predict_proba(small.X)[:, 1]
+    odds = p / (1 - p) * 0.25
+    corrected = said.leaves.probability("frequency")
+    np.testing.assert_allclose(corrected[said.ids[:, 0]], odds / (1 + odds))
+    np.testing.assert_allclose(corrected[said.ids[:, 1]], p)
+
+
+@pytest.mark.parametrize(
+    ("container", "back"),
+    [
+        (np.asarray, np.asarray),
+        (sparse.csr_matrix, lambda table: table.toarray()),
+        (sparse.csc_array, lambda table: table.toarray()),
+        (lambda X: pd.DataFrame(X, columns=list("abcde")), lambda table: table.to_numpy()),
+        (pd.DataFrame, lambda table: table.to_numpy()),
+        (lambda X: pl.DataFrame(X, schema=list("abcde")), lambda table: table.to_numpy()),
+    ],
+    ids=["array", "csr", "csc", "pandas", "pandas with numbered columns", "polars"],
+)
+def test_columns_are_taken_from_any_container(container: Any, back: Any, small: Any) -> None:
+    taken = take_columns(container(small.X), np.array([4, 0]))
+    assert type(taken) is type(container(small.X))
+    np.testing.assert_array_equal(back(taken), small.X[:, [4, 0]])
