@@ -218,7 +218,7 @@ def _easy_ensemble(train: Records, setting: Setting) -> Any:
 
 # LightGBM
 
-# As deep as others' trees where positives are rare; deeper ones, as for noisy labels, would take it gigabytes.
+# It keeps memory ready for so many leaves: more, as noisy labels would ask for, would be gigabytes.
 MOST_LEAVES = 4096
 
 
@@ -232,7 +232,9 @@ def _lightgbm(train: Records, setting: Setting, **options: Any) -> Any:
 
 
 def _lightgbm_bagging(train: Records, setting: Setting, **options: Any) -> Any:
-    deep = {"num_leaves": MOST_LEAVES, "min_child_samples": 1, "min_child_weight": 0.0}
+    # A pure tree has about as many leaves as the smaller class has records, and less than twice that here.
+    leaves = 2 * int(min((train.y == 0).sum(), (train.y == 1).sum())) + 1
+    deep = {"num_leaves": min(leaves, MOST_LEAVES), "min_child_samples": 1, "min_child_weight": 0.0}
     # It samples without replacement: 63.2% is what a bootstrap sees.
     return _lightgbm(train, setting, boosting_type="rf", subsample=0.632, subsample_freq=1, **deep, **options)
 
@@ -300,7 +302,8 @@ def _rpart(train: Records, setting: Setting) -> _Rpart:
     folder = Path(directory.name)
     train.X.astype(np.float64).T.tofile(folder / "train.bin")
     train.y.astype(np.int32).tofile(folder / "classes.bin")
-    seconds, megabytes = _rscript("fit", folder, *train.X.shape, setting.trees, setting.seed + 1)
+    # R may have said something else before.
+    *_, seconds, megabytes = _rscript("fit", folder, *train.X.shape, setting.trees, setting.seed + 1)
     return _Rpart(directory, float(seconds), float(megabytes))
 
 

@@ -61,7 +61,7 @@ class CostBaggingClassifier(MemberClassifier):
     validation : float, "auto", "oob" or None, default="auto"
         Where tuning and pruning get their records if fit is given none: out of the bag ("oob"); a share of the
         training records, held out; or the training records themselves (None). "auto" is out-of-bag where sampling
-        leaves records of both classes out, and otherwise holds out a fifth where something needs it.
+        leaves a fair sample of both classes out, and otherwise holds out a fifth where something needs it.
     prior_correction : bool, default=False
         Correct probabilities for the class ratio of the samples (Elkan's formula).
     fp_cost, fn_cost : float, default=1
@@ -199,8 +199,9 @@ class CostBaggingClassifier(MemberClassifier):
         return make_sampler(self.sampling, classes=(negative, positive))
 
     def _leaves_records_out(self) -> bool:
-        """Whether each member's sample can lack records of both classes."""
-        return self.presample or self._sampler().leaves_records_out
+        """Whether the records that a member's sample lacks are a fair sample of both classes."""
+        sampler = self._sampler()
+        return not sampler.repeats_records if self.presample else sampler.leaves_records_out
 
     def _needs_validation(self) -> bool:
         # Out-of-bag records serve where there are any: nothing has to be held out.
@@ -252,7 +253,8 @@ class CostBaggingClassifier(MemberClassifier):
                 "validation='oob' needs records of both classes out of the bag, and this sampling leaves none out: "
                 "choose a fraction to hold out, or pass X_val"
             )
-        return ValidationRecords(everyone, seen) if both else None
+        fair = self.validation == "oob" or self._leaves_records_out()
+        return ValidationRecords(everyone, seen) if both and fair else None
 
     def _n_drawn(self) -> int | None:
         """Return how many features are drawn for each member; None if it gets all."""

@@ -60,8 +60,7 @@ def test_separable_records_are_separated(variant: str, ratio: float) -> None:
 
 
 def test_perfect_member_outvotes_the_others() -> None:
-    # No stump is perfect in the first rounds; a deeper tree drawn into the sample of a later one would be. Here the
-    # weights of the records that stumps get wrong are zero from the second round on.
+    # No stump is right about all records, but from the second round on the last one weighs nothing: it costs nothing.
     X = np.array([[0.0], [1.0], [2.0], [3.0], [4.0], [5.0]])
     y = np.array([0, 0, 1, 1, 1, 0])
     fp = np.array([1.0, 1.0, 1.0, 1.0, 1.0, 0.0])

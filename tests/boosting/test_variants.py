@@ -256,6 +256,16 @@ def test_record_dependent_costs_that_are_equal_are_constant_costs(records: tuple
         assert_array_equal(constant.predict_proba(X), each.predict_proba(X, fp_cost=ones, fn_cost=4 * ones))
 
 
+def test_adauboost_that_overshoots_ends_with_the_dearer_class() -> None:
+    positive = np.array([True, True, False, False])
+    right = np.ones(4)
+    only_positives, only_negatives = np.array([0.5, 0.5, 0.0, 0.0]), np.array([0.0, 0.0, 0.5, 0.5])
+    for fn, dear, cheap in ((5.0, only_positives, only_negatives), (0.2, only_negatives, only_positives)):
+        problem = Problem(positive, Costs(1.0, fn), 10, np.ones(4))
+        assert make_rule("adauboost").alpha(problem, dear, right) == np.inf
+        assert make_rule("adauboost").alpha(problem, cheap, right) == -np.inf
+
+
 # Options
 
 

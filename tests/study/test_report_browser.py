@@ -70,6 +70,7 @@ class Visit:
         page.set_viewport_size({"width": 1280, "height": 900})
         page.get_by_role("tab").first.click()
         page.get_by_role("button", name="Reset").click()
+        page.get_by_label("the best of each method").uncheck()
         for button in page.get_by_role("button", name="Show the first 15").all():
             button.click()
         while self.sorted_by() != {"#": "ascending"}:
@@ -166,6 +167,7 @@ def test_rows_without_a_number_come_last_in_both_directions(browser: Any, folder
     path = folder / "missing.html"
     path.write_text(render(summary), encoding="utf-8")
     visit = Visit(browser, path)
+    visit.page.get_by_label("the best of each method").uncheck()
     visit.page.locator("#board-validation .more").click()
     for _ in range(2):
         visit.header("AUC").click()
@@ -179,11 +181,27 @@ def test_families_can_be_left_out(visit: Visit) -> None:
         visit.page.get_by_label(family, exact=True).uncheck()
     kept = [row["name"] for row in rows if row["family"] not in ("bagging", "gradient boosting")]
     assert visit.names() == kept[:15]
-    assert visit.page.locator("#board-validation .count").inner_text() == f"15 of {len(kept)} models that match, of 48"
+    assert visit.page.locator("#board-validation .count").inner_text() == f"15 of {len(kept)} models, chosen from 48"
     visit.page.locator("#board-validation .more").click()
     assert visit.names() == kept
-    visit.page.get_by_role("button", name="Reset").click()
+    visit.page.get_by_label("bagging", exact=True).check()
+    visit.page.get_by_label("gradient boosting", exact=True).check()
     assert visit.names() == [row["name"] for row in rows]
+
+
+def test_at_first_there_is_the_best_of_each_method(visit: Visit) -> None:
+    visit.page.get_by_label("Search").fill("platt")
+    visit.page.get_by_label("tree", exact=True).uncheck()
+    visit.page.get_by_label("False alarms at most").fill("10")
+    visit.page.get_by_role("button", name="Reset").click()
+    rows = make_summary()["leaderboards"]["validation"]
+    assert visit.names() == list(dict.fromkeys(row["name"] for row in rows))
+    assert visit.values("#") == list(range(1, 13))
+    visit.header("AUC").click()  # in whatever order
+    visit.header("AUC").click()
+    assert sorted(visit.values("#")) == list(range(1, 13))
+    visit.page.get_by_label("Search").fill("platt")  # the best of those that match
+    assert sorted(visit.values("#")) == list(range(13, 25))
 
 
 def test_the_slider_keeps_models_with_few_false_alarms(visit: Visit) -> None:

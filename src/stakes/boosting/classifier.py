@@ -97,13 +97,19 @@ class CostBoostClassifier(MemberClassifier):
     Decisions can change after training (`with_decision`), but not how members come to their outcomes: their weights
     are right only for the outcomes they were trained with. So `member` has to be what it was in fit.
 
+    The rules are those of the literature, and not all of them bear costs that differ much. "naive", "asymmetric",
+    "csab", and "adaboost" with a calibrated decision do. "adac1", "adac2" and "adac3", samples in every round, and
+    members that decide by cost, often end after a few rounds: members are fitted to one thing and judged by another.
+    The exponent of "adauboost", as printed, grows beyond all bounds, and ends with all records in the dearer class.
+    `stop_reason_` tells.
+
     Examples
     --------
     >>> from stakes import Decision
     >>> from stakes.boosting import CostBoostClassifier
     >>> from stakes.datasets import make_transactions
     >>> data = make_transactions(4000, random_state=0)
-    >>> model = CostBoostClassifier(variant="adac2", n_estimators=50, random_state=0)
+    >>> model = CostBoostClassifier(variant="naive", n_estimators=50, random_state=0)
     >>> model = model.fit(data.frame, data.target, fp_cost=5.0, fn_cost=data.costs.fn)
     >>> model.n_rounds_, model.stop_reason_
     (50, 'n_estimators reached')

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from stakes.boosting.rules import AdaBoost, Problem, total
 from stakes.members import Said
 
-__all__ = ["Boosted", "Learner", "boost", "shares"]
+__all__ = ["DONE", "LARGE", "PERFECT", "USELESS", "Boosted", "Learner", "boost", "shares"]
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]

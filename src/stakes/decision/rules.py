@@ -120,9 +120,9 @@ class Rules:
 
     @property
     def scores_need_costs(self) -> bool:
-        """Whether they are needed for the scores already, and not only for the thresholds: where votes go by them."""
+        """Whether even the scores depend on the costs: members or votes go by them."""
         own_votes = any(source[0] == "vote" and source[3] == OWN for source in self._sources)
-        by_cost = any(decision.member == "cost" or decision.threshold == "mec_vote" for decision in self.decisions)
+        by_cost = any(d.member == "cost" or d.threshold == "mec_vote" for d in self.decisions)
         return by_cost or (own_votes and self.votes.needs_costs)
 
     @property

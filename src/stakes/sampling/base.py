@@ -60,6 +60,9 @@ class MemberSampler(ABC):
     uses_costs: bool = True
     #: Whether a sample lacks records of both classes as a rule, on which its member can then be judged (out-of-bag).
     leaves_records_out: bool = False
+    #: Whether one class is repeated so often that a bootstrap of the sample has nearly all of it: what it lacks is then
+    #: no fair sample of the records.
+    repeats_records: bool = False
 
     @abstractmethod
     def counts(self, y: NDArray[Any], costs: Costs, rng: np.random.Generator, X: Any = None) -> Counts:

@@ -46,6 +46,7 @@ class ForeignSampler(MemberSampler):
     """
 
     uses_costs = False
+    repeats_records = True  # for all that is known of it
 
     def __init__(self, sampler: Any, classes: ArrayLike = (0, 1)) -> None:
         self.sampler = sampler

@@ -91,6 +91,7 @@ class OverSampler(CostSampler):
     """
 
     constant_costs_only = True
+    repeats_records = True
 
     def counts(self, y: NDArray[Any], costs: Costs, rng: np.random.Generator, X: Any = None) -> Counts:
         """Draw how often each record occurs, at least once. See :meth:`MemberSampler.counts`."""
@@ -134,6 +135,7 @@ class HybridSampler(CostSampler):
     """
 
     constant_costs_only = True
+    repeats_records = True
 
     def __init__(
         self,

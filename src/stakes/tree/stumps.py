@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from stakes.tree.criteria import COST, GAIN_RATIO, node_loss
 from stakes.tree.growing import Nodes, Settings, Space, _fixed_point
 from stakes.tree.histogram import BINS, Bytes, Ints
-from stakes.tree.jit import kernel, tell_before_compiling
+from stakes.tree.jit import kernel
 from stakes.tree.splitting import (
     ENTRIES,
     LEFT,
@@ -120,7 +120,6 @@ class Stumps:
 
     def grow(self, weight: Floats) -> Stump:
         """Return the best stump for records with these weights; for the cost criterion they include the cost."""
-        tell_before_compiling(_search)
         scale, count_bits = _fixed_point(weight, self.once)
 
         def search(block: int) -> Split:

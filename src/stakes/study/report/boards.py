@@ -97,15 +97,10 @@ def _controls(rows: Sequence[Row]) -> Markup:
         ),
         tag(
             "fieldset",
-            tag("legend", "Family"),
-            *(
-                tag("label", tag("input", type="checkbox", name="family", value=family, checked=True), " ", family)
-                for family in families
-            ),
+            tag("legend", "Rows"),
+            tag("label", tag("input", type="checkbox", id="best", checked=True), " the best of each method"),
             class_="control",
-        )
-        if len(families) > 1
-        else None,
+        ),
         tag(
             "div",
             tag(
@@ -128,6 +123,17 @@ def _controls(rows: Sequence[Row]) -> Markup:
             class_="control",
         )
         if highest > 0
+        else None,
+        tag(
+            "fieldset",
+            tag("legend", "Family"),
+            *(
+                tag("label", tag("input", type="checkbox", name="family", value=family, checked=True), " ", family)
+                for family in families
+            ),
+            class_="control",
+        )
+        if len(families) > 1
         else None,
         tag("button", "Reset", type="button", id="reset"),
         class_="controls",
@@ -163,12 +169,13 @@ def _table(rows: Sequence[Row], question: dict[str, Any], labelled_by: str) -> M
         if column.key != question["measure"] and any(known(row.get(column.key)) for row in rows)
     ]
     scale = _scale(rows)
+    more_or_fewer = ", of which there are more or fewer" if measure.show is money else ""
     head = tag(
         "tr",
         _header("#", "Rank", "ascending", sorted_=True),
         _header("Model", "Method and decision", "ascending", class_="model"),
         _header(measure.title, f"On test records: {measure.meaning}", better),
-        _header("Validation", f"{measure.title} on validation records", better),
+        _header("Validation", f"{measure.title} on validation records{more_or_fewer}", better),
         *(_header(column.title, column.hint, column.first) for column in columns),
     )
     body = [
@@ -184,6 +191,7 @@ def _table(rows: Sequence[Row], question: dict[str, Any], labelled_by: str) -> M
             ),
             _cell(row["validation"], measure.show(row["validation"])),
             *(_cell(row.get(column.key), column.show(row.get(column.key))) for column in columns),
+            data_method=row["name"],
             data_family=row["family"],
             data_fpr=row["fpr"] if known(row["fpr"]) else None,
         )

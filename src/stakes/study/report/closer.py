@@ -12,6 +12,7 @@ from stakes.study.report.wording import money, percent, training
 __all__ = ["closer"]
 
 Summary = dict[str, Any]
+FAR_OFF = 0.1
 
 
 def closer(summary: Summary, drawn: Sequence[str]) -> Markup | None:
@@ -107,10 +108,11 @@ def _reliability_takeaway(curve: dict[str, Any], summary: Summary) -> str:
     if not total:
         return "The chosen model’s votes are not probabilities."
     off = sum(n * abs(said - was) for said, was, n in points) / total
-    return (
+    text = (
         f"The chosen model’s probabilities are off by {100 * off:.1f} percentage points on average. On the dotted line "
         "they would be exact; above it, things happen more often than the model says."
     )
+    return text + (" Take them as scores to rank by, not as chances." if off > FAR_OFF else "")
 
 
 FIGURES = {

@@ -232,7 +232,7 @@ def _identity(model: int, curve: Curve, hover: str) -> dict[str, Any]:
     Plotly takes names for a kind of HTML, and text in a template for a template: the name is escaped, and filled in.
     """
     return {
-        "name": plain(curve["name"])[:60],
+        "name": html.escape(plain(curve["name"])[:60], quote=False),
         "meta": model,
         "hovertemplate": f"%{{fullData.name}}<br>{hover}<extra></extra>",
     }

@@ -35,7 +35,7 @@
   const FIRST = 15;
   const boards = all(".board").filter((board) => one("tbody", board));
   const find = one("#find"), slider = one("#fpr"), limitShown = one("#fpr-limit");
-  const families = all("[name=family]");
+  const families = all("[name=family]"), best = one("#best");
 
   /* The slider is fine where it matters, among low rates: its square is the share of the highest rate. */
   const limit = () => (!slider || slider.value === slider.max ? Infinity
@@ -52,17 +52,23 @@
     }
     for (const board of boards) {
       const rows = all("tbody tr", board);
-      const matching = rows.filter((row) => {
+      let matching = rows.filter((row) => {
         const text = row.cells[1].textContent.toLowerCase();
         return (!families.length || wanted.has(row.dataset.family))
           && !(Number(row.dataset.fpr) > highest)
           && words.every((word) => text.includes(word));
       });
+      if (best.checked) {
+        const rank = (row) => Number(row.cells[0].dataset.value);
+        const first = new Map();
+        for (const row of [...matching].sort((a, b) => rank(b) - rank(a))) first.set(row.dataset.method, row);
+        matching = matching.filter((row) => first.get(row.dataset.method) === row);
+      }
       const shown = new Set(board.dataset.all ? matching : matching.slice(0, FIRST));
       rows.forEach((row) => { row.hidden = !shown.has(row); });
       one(".count", board).textContent = matching.length
         ? `${shown.size.toLocaleString("en")} of ${matching.length.toLocaleString("en")} models`
-          + (matching.length < rows.length ? ` that match, of ${rows.length.toLocaleString("en")}` : "")
+          + (matching.length < rows.length ? `, chosen from ${rows.length.toLocaleString("en")}` : "")
         : "No model matches. Loosen the filters.";
       const more = one(".more", board);
       more.hidden = matching.length <= FIRST;
@@ -101,12 +107,12 @@
 
   const reset = () => {
     find.value = "";
-    families.forEach((box) => { box.checked = true; });
+    [best, ...families].forEach((box) => { box.checked = true; });
     if (slider) slider.value = slider.max;
     refresh();
   };
   one(".controls").hidden = false;
-  [find, slider, ...families].filter(Boolean).forEach((control) => control.addEventListener("input", refresh));
+  [find, slider, best, ...families].filter(Boolean).forEach((control) => control.addEventListener("input", refresh));
   one("#reset").addEventListener("click", reset);
 
   // ---- One leaderboard at a time ----------------------------------------------------------------------------------

@@ -225,8 +225,8 @@ def how(summary: Summary) -> Markup:
         ("Cost of a miss", code(q["fn_cost"]) if q.get("fn_cost") is not None else None),
         ("Compared by", measure_of(q["measure"]).name),
         ("Costs in training", ", ".join(costs) or None),
-        ("Test records", _part(q.get("test"))),
-        ("Validation records", _part(q.get("validation"))),
+        ("Test records", q.get("test")),
+        ("Validation records", q.get("validation")),
         ("Largest FPR", percent(q["max_fpr"]) if q.get("max_fpr") is not None else None),
         ("Largest share acted on", percent(q["max_acted"]) if q.get("max_acted") is not None else None),
         ("Methods", f"{q['n_methods']:,}"),
@@ -253,13 +253,3 @@ def how(summary: Summary) -> Markup:
             class_="facts",
         ),
     )
-
-
-def _part(given: object) -> object:
-    """Return how a part of the records was set apart, as given in the command."""
-    if given is None:
-        return None
-    try:
-        return f"{percent(float(str(given)))}, drawn at random"
-    except ValueError:
-        return code(given)

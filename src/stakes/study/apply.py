@@ -1,0 +1,292 @@
+"""Decisions for a file of new records, with today's costs; the file may be larger than memory."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+import polars as pl
+from joblib import parallel_config
+from numpy.typing import NDArray
+
+from stakes.costs import Costs
+from stakes.exceptions import CostsNeededError, StudyError
+from stakes.persist import load, read_info
+from stakes.study.data import evaluate_cost
+from stakes.study.expressions import Expression, did_you_mean, parse
+from stakes.study.files import check_finite, column_names, conform, read_batches
+
+__all__ = ["Applied", "apply_model"]
+
+DECISION = ("decision", "score", "threshold")
+EXPECTED = ("expected_cost_if_positive", "expected_cost_if_negative", "expected_saving")
+BATCH = 1 << 16
+
+
+@dataclass(frozen=True)
+class Applied:
+    """What was decided.
+
+    Attributes
+    ----------
+    out : Path
+        The file with the decisions.
+    n_records, n_positive : int
+        How many records there are, and on how many to act.
+    positive : str
+        What the positive class is called.
+    expected_cost : float or None
+        What the mistakes among these decisions are expected to cost; None where costs are not known.
+    expected_saving : float or None
+        How much less that is than acting on no record.
+    notes : list of str
+        What a reader should know.
+    """
+
+    out: Path
+    n_records: int
+    n_positive: int
+    positive: str
+    expected_cost: float | None
+    expected_saving: float | None
+    notes: list[str]
+
+
+def apply_model(
+    model_path: str | Path,
+    data_path: str | Path,
+    out_path: str | Path,
+    *,
+    fp_cost: str | float | None = None,
+    fn_cost: str | float | None = None,
+    keep: Iterable[str] | None = None,
+    batch_size: int = BATCH,
+    progress: Callable[[int], object] | None = None,
+) -> Applied:
+    """Decide on the records of a file, and write the decisions to another, whole or not at all.
+
+    Parameters
+    ----------
+    model_path : path
+        A model file of a study.
+    data_path : path
+        New records, as CSV or Parquet: all features of the study, and whatever the costs need, in any order.
+    out_path : path
+        Where to write: Parquet if it ends in ``.parquet``, CSV otherwise. Added to each record are
+
+        - `decision`, the class it is taken for;
+        - `score` and `threshold`: it is taken for positive iff its score is above its threshold;
+        - `expected_cost_if_positive`, (1 - score) times the cost of a false positive, and
+          `expected_cost_if_negative`, score times the cost of a false negative;
+        - `expected_saving`: how much less the decision is expected to cost than not to act; 0 for the negative ones.
+    fp_cost, fn_cost : str or float, default=None
+        Today's costs: numbers, or arithmetic over the columns of the new file. Those of the study by default.
+    keep : iterable of str, default=None
+        The columns of the new file to copy; all by default. Without any, records are told by their numbers.
+    batch_size : int, default=65536
+        How many records to hold in memory.
+    progress : callable, default=None
+        Called after each batch with the number of records decided on so far.
+
+    Returns
+    -------
+    applied : Applied
+    """
+    task = _Task(Path(model_path), Path(data_path), Path(out_path), fp_cost, fn_cost, keep)
+    n_records = n_positive = 0
+    expected_cost = expected_saving = 0.0
+    with _Output(task.out) as output, parallel_config(backend="threading", n_jobs=-1):
+        for batch in read_batches(task.data, batch_size):
+            decided = task.decide(batch, first_record=n_records + 1)
+            output.write(decided)
+            n_records += len(decided)
+            n_positive += int((decided.get_column("decision") == task.labels[1]).sum())
+            if task.costs:
+                saving = float(decided.get_column("expected_saving").to_numpy().sum())
+                expected_saving += saving
+                expected_cost += float(decided.get_column("expected_cost_if_negative").to_numpy().sum()) - saving
+            if progress is not None:
+                progress(n_records)
+        if not n_records:
+            raise StudyError(f"{task.data.name} has no records")
+    return Applied(
+        out=task.out,
+        n_records=n_records,
+        n_positive=n_positive,
+        positive=task.labels[1],
+        expected_cost=expected_cost if task.costs else None,
+        expected_saving=expected_saving if task.costs else None,
+        notes=task.notes,
+    )
+
+
+class _Task:
+    """The model, and what it needs of each record; what is missing is said before anything is written."""
+
+    def __init__(
+        self,
+        model: Path,
+        data: Path,
+        out: Path,
+        fp_cost: str | float | None,
+        fn_cost: str | float | None,
+        keep: Iterable[str] | None,
+    ) -> None:
+        self.data, self.out = data, out
+        info = read_info(model)
+        if not isinstance(info.get("features"), dict):
+            raise StudyError(f"{model} does not say which columns it needs: it was not saved by a study")
+        columns = column_names(data)
+        self.kinds: dict[str, str] = info["features"]
+        self.costs = _costs(info, fp_cost, fn_cost, columns, data.name)
+        of_costs = {name for cost in self.costs.values() for name in cost.columns}
+        known = {**info.get("cost_columns", {}), **self.kinds}
+        self.needed = {name: known.get(name, "number") for name in dict.fromkeys([*self.kinds, *sorted(of_costs)])}
+        self.keep = _kept(keep, columns, data.name)
+        if out.exists() and out.samefile(data):
+            raise StudyError(f"--out {out}: these are the records themselves; choose another name")
+        self.model = load(model)
+        self.positive = _positive_label(self.model)
+        negative = next(label for label in self.model.classes_ if label != self.positive)
+        self.labels = tuple(info.get("classes", (str(negative), str(self.positive))))
+        self.notes = []
+        if self.costs and not _is_probability(self.model):
+            self.notes.append("the score is a share of votes and not a probability: expected costs are rough")
+
+    def decide(self, batch: pl.DataFrame, first_record: int) -> pl.DataFrame:
+        """Return a batch of records with the decisions on them."""
+        records = conform(batch, self.needed, source=self.data.name, first_record=first_record)
+        X = pl.DataFrame([records.get_column(name) for name in self.kinds])
+        check_finite(X, source=self.data.name, first_record=first_record)
+        costs = {name: evaluate_cost(cost, records, first_record=first_record) for name, cost in self.costs.items()}
+        try:
+            positive, score, threshold = _decide(self.model, X, self.positive, costs)
+        except CostsNeededError:
+            raise StudyError("this model decides by costs: give --fp-cost and --fn-cost") from None
+        n = len(batch)
+        found: dict[str, Any] = {
+            "decision": np.where(positive, self.labels[1], self.labels[0]),
+            "score": score,
+            "threshold": np.broadcast_to(threshold, n),
+        }
+        if costs:
+            of_costs = Costs(fp=costs["fp_cost"], fn=costs["fn_cost"]).arrays(n)
+            act, leave = (1.0 - score) * of_costs[0], score * of_costs[1]
+            found |= dict(zip(EXPECTED, (act, leave, np.where(positive, leave - act, 0.0)), strict=True))
+        kept = [batch.get_column(name) for name in self.keep]
+        if not kept:
+            kept = [pl.Series("record", np.arange(first_record, first_record + n))]
+        return pl.DataFrame([*kept, *(pl.Series(name, values) for name, values in found.items())])
+
+
+def _costs(
+    info: dict[str, Any], fp_cost: str | float | None, fn_cost: str | float | None, columns: list[str], source: str
+) -> dict[str, Expression]:
+    """Return today's costs, or those of the study; none where there are none."""
+    found = {}
+    for name, given in (("fp_cost", fp_cost), ("fn_cost", fn_cost)):
+        what = f"--{name.replace('_', '-')}"
+        asked = info.get(name) if given is None else given
+        if asked is None:
+            continue
+        found[name] = parse(asked, what=what)
+        for column in found[name].columns:
+            if column not in columns:
+                hint = "" if given is not None else f"; give today's {what}"
+                raise StudyError(
+                    f"{what} {asked!r}: {source} has no column {column!r}{did_you_mean(column, columns)}{hint}"
+                )
+    if len(found) == 1:
+        raise StudyError("one of --fp-cost and --fn-cost is known, and the model has none for the other: give both")
+    return found
+
+
+def _kept(keep: Iterable[str] | None, columns: list[str], source: str) -> list[str]:
+    names = list(columns if keep is None else dict.fromkeys(keep))
+    for name in names:
+        if name not in columns:
+            raise StudyError(f"--keep {name!r}: {source} has no such column{did_you_mean(name, columns)}")
+        if name in (*DECISION, *EXPECTED):
+            raise StudyError(
+                f"{source} has a column {name!r} itself: say which columns to copy by --keep, without this"
+            )
+    return names
+
+
+def _positive_label(model: Any) -> Any:
+    given = getattr(model, "pos_label", None)
+    return model.classes_[1] if given is None else given
+
+
+def _is_probability(model: Any) -> bool:
+    decision = getattr(model, "decision_", None)
+    if decision is None:
+        return False
+    return decision.calibration is not None or model.rules_.decisions[0].output == "average"
+
+
+def _decide(
+    model: Any, X: pl.DataFrame, label: Any, given: dict[str, Any]
+) -> tuple[NDArray[np.bool_], NDArray[np.float64], float | NDArray[np.float64]]:
+    """Return whether each record is positive, its score, and what that was compared with."""
+    score = model.predict_proba(X, **given)[:, list(model.classes_).index(label)]
+    if not hasattr(model, "rules_"):  # taught by another model: costs are in its labels
+        return model.predict(X, **given) == label, score, 0.5
+    everything = {"fp_cost": None, "fn_cost": None, "tp_cost": None, "tn_cost": None, **given}
+    costs = model._costs_of(X, len(X), everything, needed=model.rules_.needs_costs)
+    return model.rules_.outcomes([score], costs)[0], score, model.rules_.threshold(0, costs)
+
+
+class _Output:
+    """A file that is written batch by batch, and is there only when it is complete."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.parquet = path.suffix.lower() in (".parquet", ".pq")
+        self._n_parts = 0
+
+    def __enter__(self) -> _Output:
+        try:
+            self._directory = tempfile.TemporaryDirectory(dir=self.path.parent, prefix=f".{self.path.name}.")
+        except OSError as error:
+            raise self._failed(error) from None
+        self._whole = Path(self._directory.name) / "whole"
+        self._file: IO[bytes] | None = None if self.parquet else open(self._whole, "wb")
+        return self
+
+    def write(self, frame: pl.DataFrame) -> None:
+        """Add some records."""
+        try:
+            if self._file is None:
+                # Parts, put together at the end: polars writes Parquet files in one go.
+                frame.write_parquet(self._part(self._n_parts))
+            else:
+                frame.write_csv(self._file, include_header=not self._n_parts)
+        except OSError as error:
+            raise self._failed(error) from None
+        self._n_parts += 1
+
+    def _part(self, i: int) -> Path:
+        return Path(self._directory.name) / f"{i:09d}.parquet"
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        try:
+            if self._file is not None:
+                self._file.close()
+            if kind is None:
+                if self.parquet:
+                    pl.scan_parquet([self._part(i) for i in range(self._n_parts)]).sink_parquet(self._whole)
+                os.replace(self._whole, self.path)
+        except (OSError, pl.exceptions.PolarsError) as error:
+            raise self._failed(error) from None
+        finally:
+            self._directory.cleanup()
+
+    def _failed(self, error: Exception) -> StudyError:
+        why = error.strerror if isinstance(error, OSError) and error.strerror else str(error).splitlines()[0]
+        return StudyError(f"cannot write {self.path}: {why}")

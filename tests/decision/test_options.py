@@ -1,0 +1,74 @@
+"""Every decision that is offered works, is different, and is described."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+
+from stakes import (
+    CostBaggingClassifier,
+    CostBoostClassifier,
+    CostDecisionClassifier,
+    CostTreeClassifier,
+    Decision,
+    MetaCostClassifier,
+    decisions_for,
+)
+
+ENSEMBLES = {
+    "bagging": (CostBaggingClassifier(n_estimators=7, random_state=0), 219),
+    "weighted": (CostBaggingClassifier(n_estimators=7, weighted=True, random_state=0), 57),
+    "models": (CostBaggingClassifier(LogisticRegression(), n_estimators=5, random_state=0), 54),
+    "tree": (CostTreeClassifier(max_depth=4, validation=0.3, random_state=0), 25),
+    "boosting": (CostBoostClassifier(n_estimators=7, validation=0.3, random_state=0), 15),
+    "dmecc boosting": (
+        CostBoostClassifier(n_estimators=7, decision=Decision(member="cost"), validation=0.3, random_state=0),
+        15,
+    ),
+    "any": (CostDecisionClassifier(LogisticRegression(), validation=0.3, random_state=0), 9),
+}
+
+
+@pytest.fixture(scope="module")
+def records():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 3))
+    y = (X[:, 0] + rng.normal(size=300) > 0.7).astype(int)
+    return X, y, rng.lognormal(2, 1, size=300)
+
+
+@pytest.mark.parametrize("kind", ENSEMBLES)
+def test_all_options_decide_without_training_and_say_what_they_are(kind, records):
+    X, y, fn = records
+    estimator, n_options = ENSEMBLES[kind]
+    estimator.fit(X, y, fp_cost=3.0, fn_cost=fn)
+    options = decisions_for(estimator)
+    assert len(options) == n_options
+    assert len({option.decision for option in options}) == n_options
+    assert len({option.description for option in options}) == n_options
+    assert any(option.in_paper for option in options)
+    members = estimator.members_
+    for option in options:
+        other = estimator.with_decision(option.decision)
+        assert other.members_ is members
+        assert set(other.predict(X, fp_cost=3.0, fn_cost=fn)) <= {0, 1}
+
+
+def test_the_papers_combinations_are_there(records):
+    X, y, fn = records
+    bagging = decisions_for(ENSEMBLES["bagging"][0].fit(X, y, fp_cost=3.0, fn_cost=fn))
+    listed = {option.decision for option in bagging if option.in_paper}
+    # The rows of the published tables: dm-rdf with m-estimation and squared odds; rdf by T_cs on the mean; MTA on dm-.
+    assert Decision(leaf="m_estimate", member="cost", vote_weight="squared_odds") in listed
+    assert Decision(output="average", threshold="cost") in listed
+    assert Decision(leaf="m_estimate", member="cost", vote_weight="squared_odds", threshold="cost") in listed
+    boosting = decisions_for(ENSEMBLES["boosting"][0].fit(X, y, fp_cost=3.0, fn_cost=fn))
+    assert Decision(output="vote", calibration="platt", threshold="cost") in {option.decision for option in boosting}
+
+
+def test_metacost_has_no_decisions_to_choose_from(records):
+    X, y, _ = records
+    taught = MetaCostClassifier(CostTreeClassifier(max_depth=2)).fit(X, y)
+    with pytest.raises(TypeError, match="its decision is trained in"):
+        decisions_for(taught)

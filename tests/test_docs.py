@@ -1,0 +1,220 @@
+"""The documentation does what it says: its code runs, and prints what is printed next to it.
+
+A page is read from top to bottom, as a reader would, in an empty directory:
+
+- a ``python`` block is run, all blocks of a page in one namespace;
+- a ``text`` block directly below is what it prints, with ``...`` for what varies;
+- a ``console`` block has commands (``$ stakes ...``) and what they print;
+- a ``diff`` block is a change to the source, which is made in a copy of it: there the page is run as a whole.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import doctest
+import importlib
+import io
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+# Written elsewhere: the specification, and figures with the commands that made them.
+NOT_OURS = {"framework.md", "benchmarks", "results", "_build", "api"}
+
+FENCE = re.compile(r"^(?P<indent> *)```(?P<kind>[a-z]*)[^\n]*\n(?P<body>.*?)^ *```[ \t]*$", re.MULTILINE | re.DOTALL)
+FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+
+PAGES = {
+    str(path.relative_to(ROOT)): path.read_text(encoding="utf-8")
+    for path in [*sorted(ROOT.glob("*.md")), *sorted(DOCS.rglob("*.md"))]
+    if not (path.is_relative_to(DOCS) and path.relative_to(DOCS).parts[0] in NOT_OURS)
+}
+
+
+class Block(NamedTuple):
+    """A block of code, the line it starts in, and what is said to come out of it."""
+
+    kind: str
+    code: str
+    line: int
+    output: str | None
+
+
+def blocks_of(page: str) -> Iterator[Block]:
+    """Return the blocks of a page that are run, with their outputs."""
+    found = list(FENCE.finditer(page))
+    for block, following in zip(found, [*found[1:], None], strict=True):
+        line = page.count("\n", 0, block.start()) + 1
+        if block["kind"] == "console":
+            commands = re.split(r"^\$ ", block["body"], flags=re.MULTILINE)[1:]
+            for command, _, output in (part.partition("\n") for part in commands):
+                yield Block("console", command, line, output)
+        elif block["kind"] == "python":
+            is_output = following is not None and following["kind"] == "text"
+            adjacent = is_output and not page[block.end() : following.start()].strip()
+            yield Block("python", block["body"], line, following["body"] if adjacent else None)
+        elif block["kind"] == "diff":
+            yield Block("diff", block["body"], line, None)
+
+
+def run_page(name: str, page: str) -> None:
+    """Run a page in the directory at hand."""
+    namespace: dict[str, Any] = {"__name__": "__main__"}
+    with warnings.catch_warnings():
+        warnings.simplefilter("default")  # the tests make errors of warnings; readers do not
+        for block in blocks_of(page):
+            printed = io.StringIO()
+            with contextlib.redirect_stdout(printed):
+                if block.kind == "python":
+                    # As many empty lines above as there are in the page, so that tracebacks point into it.
+                    exec(compile("\n" * block.line + block.code, name, "exec"), namespace)
+                elif block.kind == "console":
+                    run_command(block.code)
+            if block.output is not None:
+                same(block.output, printed.getvalue(), f"{name}, line {block.line}")
+
+
+def run_command(line: str) -> None:
+    """Run the command line in this process: starting another one takes longer than most commands."""
+    program, *arguments = shlex.split(line)
+    assert program == "stakes", f"{line!r} is not a command of stakes"
+    before = sys.argv
+    sys.argv = [program, *arguments]
+    try:
+        importlib.import_module("stakes.cli").main()
+    except SystemExit as end:
+        assert not end.code, f"{line!r} ends with {end.code}"
+    finally:
+        sys.argv = before
+
+
+def same(expected: str, got: str, where: str) -> None:
+    """Compare outputs by the rules of doctest."""
+    checker = doctest.OutputChecker()
+    if not checker.check_output(expected, got, FLAGS):
+        example = doctest.Example("", expected)
+        raise AssertionError(f"{where}:\n{checker.output_difference(example, got, FLAGS | doctest.REPORT_NDIFF)}")
+
+
+def changed(source: str, diff: str) -> str:
+    """Return a file with a change made to it; the lines around the change tell where."""
+    for hunk in re.split(r"^@@.*\n", diff, flags=re.MULTILINE)[1:]:
+        lines = hunk.splitlines(keepends=True)
+        old = "".join(line[1:] for line in lines if not line.startswith("+"))
+        new = "".join(line[1:] for line in lines if not line.startswith("-"))
+        assert source.count(old) == 1, f"the source has this {source.count(old)} times, and once is right:\n{old}"
+        source = source.replace(old, new)
+    return source
+
+
+def changes_of(page: str) -> Iterator[tuple[str, str]]:
+    """Return the files that a page changes, each with its diff."""
+    for block in blocks_of(page):
+        if block.kind == "diff":
+            for part in re.split(r"^--- a/", block.code, flags=re.MULTILINE)[1:]:
+                yield part.partition("\n")[0].strip(), part
+
+
+CHANGING = sorted(name for name, page in PAGES.items() if any(changes_of(page)))
+
+
+@pytest.mark.parametrize("name", sorted(set(PAGES) - set(CHANGING)))
+def test_code_runs_and_prints_what_the_page_says(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, registries: None
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    run_page(name, PAGES[name])
+
+
+@pytest.fixture
+def registries() -> Iterator[None]:
+    """Whatever a page registers is gone after it."""
+    from stakes.boosting import RULES
+    from stakes.sampling import SAMPLERS
+
+    before = [(table, dict(table)) for table in (RULES, SAMPLERS)]
+    yield
+    for table, rows in before:
+        table.clear()
+        table.update(rows)
+
+
+@pytest.fixture(scope="module")
+def changed_runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """All changes to the source made in one copy of it, and what came of running the pages there."""
+    folder = tmp_path_factory.mktemp("changed")
+    shutil.copytree(ROOT / "src", folder / "src", ignore=shutil.ignore_patterns("__pycache__"))
+    for name in CHANGING:
+        for path, diff in changes_of(PAGES[name]):
+            file = folder / path
+            file.write_text(changed(file.read_text(encoding="utf-8"), diff), encoding="utf-8")
+    # Not compiled: that takes longer than the few records of the pages do without it.
+    variables = {**os.environ, "NUMBA_DISABLE_JIT": "1", "PYTHONPATH": str(folder / "src"), "PYTHONWARNINGS": "ignore"}
+    command = [sys.executable, __file__, *CHANGING]
+    done = subprocess.run(command, cwd=folder, env=variables, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    found: dict[str, str] = json.loads(done.stdout)
+    return found
+
+
+@pytest.mark.parametrize("name", CHANGING)
+def test_code_runs_after_the_change_that_the_page_makes(name: str, changed_runs: dict[str, str]) -> None:
+    assert changed_runs[name] == ""
+
+
+def test_what_the_source_does_not_say_cannot_be_changed() -> None:
+    diff = "--- a/x.py\n+++ b/x.py\n@@\n a = 1\n-b = 2\n+b = 3\n"
+    assert changed("a = 1\nb = 2\n", diff) == "a = 1\nb = 3\n"
+    with pytest.raises(AssertionError, match="0 times"):
+        changed("a = 1\nb = 4\n", diff)
+
+
+def test_wrong_output_is_noticed() -> None:
+    with pytest.raises(AssertionError, match="here, line 1"):
+        run_page("here", "```python\nprint(2)\n```\n\n```text\n3\n```\n")
+
+
+def test_links_between_pages_lead_somewhere() -> None:
+    broken = []
+    for name, page in PAGES.items():
+        text = FENCE.sub("", page)
+        for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", text):
+            if not re.match(r"[a-z]+:", target) and not (ROOT / name).parent.joinpath(target).exists():
+                broken.append(f"{name}: {target}")
+    assert not broken
+
+
+def test_readme_has_the_two_set_up_commands() -> None:
+    lines = PAGES["README.md"].splitlines()
+    assert "pip install . && stakes demo" in lines
+    assert 'pip install -e ".[test]" && pytest' in lines
+
+
+def main(names: list[str]) -> None:
+    """Run pages, and print for each of them what went wrong."""
+    jit = importlib.import_module("stakes.tree.jit")
+    jit._told = True  # nothing is compiled: nobody needs to be told
+    found = {}
+    for name in names:
+        try:
+            run_page(name, PAGES[name])
+            found[name] = ""
+        except Exception as error:
+            found[name] = f"{type(error).__name__}: {error}"
+    print(json.dumps(found))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,103 @@
+"""MetaCost: relabel by a cost-sensitive teacher, train one model on the new labels (FRAMEWORK 8.4)."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.linear_model import LogisticRegression
+from sklearn.tree import DecisionTreeClassifier
+
+from stakes import CostBaggingClassifier, CostBoostClassifier, CostTreeClassifier, Decision, MetaCostClassifier
+
+
+@pytest.fixture(scope="module")
+def records():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 3))
+    y = (X[:, 0] + 0.7 * rng.normal(size=400) > 0.5).astype(int)
+    return X, y, rng.lognormal(2, 1, size=400)
+
+
+class Oracle(ClassifierMixin, BaseEstimator):
+    """A perfect teacher."""
+
+    def fit(self, X, y, fp_cost=None, fn_cost=None):
+        self.classes_, self.known_ = np.unique(y), {tuple(row): label for row, label in zip(X, y, strict=True)}
+        return self
+
+    def predict(self, X, fp_cost=None, fn_cost=None):
+        return np.array([self.known_[tuple(row)] for row in X])
+
+
+def test_a_perfect_teacher_and_equal_costs_reproduce_the_single_model(records):
+    X, y, _ = records
+    clf = MetaCostClassifier(Oracle(), final_estimator=DecisionTreeClassifier(max_depth=3, random_state=0)).fit(X, y)
+    single = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X, y)
+    assert clf.relabelled_fraction_ == 0
+    np.testing.assert_array_equal(clf.predict(X), single.predict(X))
+    np.testing.assert_allclose(clf.predict_proba(X), single.predict_proba(X))
+
+
+def test_the_labels_are_the_teachers_outcomes_and_the_final_model_is_trained_on_them(records):
+    X, y, fn = records
+    teacher = CostBaggingClassifier(n_estimators=10, decision=Decision(leaf="laplace", threshold="cost"), random_state=1)
+    clf = MetaCostClassifier(teacher, final_estimator=LogisticRegression(), out_of_bag=False, random_state=0)
+    clf.fit(X, y, fp_cost=3.0, fn_cost=fn)
+    expected = teacher.fit(X, y, fp_cost=3.0, fn_cost=fn).predict(X, fp_cost=3.0, fn_cost=fn)
+    np.testing.assert_array_equal(clf.relabelled_, expected)
+    assert clf.relabelled_fraction_ == np.mean(expected != y) > 0
+    np.testing.assert_array_equal(clf.predict(X), LogisticRegression().fit(X, expected).predict(X))
+    # The costs are in the labels: those of today change nothing.
+    np.testing.assert_array_equal(clf.predict(X, fp_cost=100.0, fn_cost=fn), clf.predict(X))
+
+
+def test_out_of_bag_relabelling_uses_only_members_that_did_not_see_the_record(records):
+    X, y, fn = records
+    teacher = CostBaggingClassifier(n_estimators=15, random_state=1)
+    clf = MetaCostClassifier(teacher, out_of_bag=True, random_state=0).fit(X, y, fp_cost=3.0, fn_cost=fn)
+    fitted = clf.teacher_
+    unseen = fitted.validation_.counts(fitted.members_)
+    said = fitted.members_.say(fitted.validation_.records.X)
+    p = said.leaves.probability("frequency")[said.ids]
+    expected = []
+    for i in range(len(y)):
+        mine = p[i][unseen[i]] if unseen[i].any() else p[i]
+        expected.append(int(mine.mean() > 3.0 / (3.0 + fn[i])))
+    np.testing.assert_array_equal(clf.relabelled_, expected)
+    in_bag = MetaCostClassifier(teacher, out_of_bag=False, random_state=0).fit(X, y, fp_cost=3.0, fn_cost=fn)
+    assert (clf.relabelled_ != in_bag.relabelled_).any()
+
+
+def test_out_of_bag_is_the_default_where_the_teacher_has_it(records):
+    X, y, fn = records
+    clf = MetaCostClassifier(CostBaggingClassifier(n_estimators=5, random_state=1)).fit(X, y, fn_cost=fn)
+    np.testing.assert_array_equal(clf.relabelled_, clf.teacher_.predict_oob())
+    for teacher in (CostBoostClassifier(n_estimators=3), CostBaggingClassifier(n_estimators=3, sampling="over")):
+        with pytest.raises(ValueError, match="out_of_bag=True needs"):
+            MetaCostClassifier(teacher, out_of_bag=True).fit(X, y, fn_cost=2.0)
+        MetaCostClassifier(teacher).fit(X, y, fn_cost=2.0)
+
+
+def test_the_default_is_a_small_tree_that_can_be_printed(records):
+    X, y, fn = records
+    clf = MetaCostClassifier(CostBaggingClassifier(n_estimators=5), random_state=0).fit(X, y, fp_cost=3.0, fn_cost=fn)
+    assert isinstance(clf.estimator_, CostTreeClassifier)
+    assert clf.estimator_.get_depth() <= 4
+    assert "x0 <=" in clf.export_text()
+
+
+def test_where_the_cheapest_is_to_decide_all_alike_so_does_the_final_model(records):
+    X, y, _ = records
+    clf = MetaCostClassifier(CostTreeClassifier(max_depth=1), random_state=0).fit(X, y, fp_cost=1e-9, fn_cost=1.0)
+    assert (clf.relabelled_ == 1).all()
+    assert (clf.predict(X) == 1).all()
+    np.testing.assert_array_equal(clf.predict_proba(X)[:, 1], 1.0)
+    assert clf.export_text() == "all records are 1"
+
+
+def test_text_export_needs_a_tree(records):
+    X, y, _ = records
+    clf = MetaCostClassifier(CostTreeClassifier(max_depth=2), final_estimator=LogisticRegression()).fit(X, y)
+    with pytest.raises(AttributeError, match="has no export_text"):
+        clf.export_text()
