@@ -14,7 +14,7 @@ from benchmarks.data import make_records
 from benchmarks.measure import alternate, best, measure, ratio
 from stakes import Costs, decisions_for
 from stakes.decision.rules import Evidence, Rules
-from stakes.table import table_of
+from stakes.table import Table
 
 __all__ = ["PREDICTIONS", "Prediction"]
 
@@ -47,7 +47,7 @@ def _leaf_ids(limits: Limits) -> dict[str, float]:
     ours, peer = OURS["forest"].fit(train, setting), PEERS["scikit-learn forest"].fit(train, setting)
 
     def leaves(seed: int) -> Any:
-        return ours.members_.say(ours.binning_.transform(table_of(test.X)), THREADS)
+        return ours.members_.say(ours.binning_.transform(Table(test.X)), THREADS)
 
     for action in (leaves, lambda seed: ours.predict_proba(test.X)):
         measure(action)  # compiles
@@ -102,7 +102,7 @@ def _decisions(limits: Limits) -> dict[str, float]:
     test = records.part(slice(n_train + n_validation, None))
     model = OURS["bagging"].fit(train, Setting(limits.of_trees(TREES), THREADS))
     said = {
-        part: model.members_.say(model.binning_.transform(table_of(records.X)), THREADS)
+        part: model.members_.say(model.binning_.transform(Table(records.X)), THREADS)
         for part, records in (("validation", validation), ("test", test))
     }
     evidence = Evidence(said["validation"], validation.y == 1, Costs(fp=validation.fp, fn=validation.fn))

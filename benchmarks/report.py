@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import groupby
 from typing import Any
 
+from benchmarks.data import PROBLEMS
 from benchmarks.targets import AUC_TOLERANCE, TARGETS, Target
 
 __all__ = ["headline", "report", "same_quality"]
@@ -18,11 +18,11 @@ PAIR_HEADER = (
 )  # fmt: skip
 
 
-def headline(name: str, figures: Figures) -> str:
+def headline(name: str, figures: Figures, targets: Mapping[str, Target] = TARGETS) -> str:
     """Return the figures of a case in a line."""
     if figures["kind"] == "pair":
         ours, peer = figures["ours"], figures["peer"]
-        target = TARGETS.get(name)
+        target = targets.get(name)
         aim = "" if target is None else f", target {target}: {_verdict(target, figures['ratio']['estimate'])}"
         return (
             f"{_times(figures['ratio'])} faster, {ours['seconds']:.3g} s against {peer['seconds']:.3g} s "
@@ -48,11 +48,13 @@ def _sections(results: Mapping[str, Figures], targets: Mapping[str, Target]) -> 
     yield "# Benchmarks\n"
     yield from _machine(results)
     pairs = [item for item in results.items() if item[1]["kind"] == "pair"]
-    by_problem = sorted(pairs, key=lambda item: item[1]["rows"] * 1000 + len(item[1]["problem"]))
-    for problem, group in groupby(by_problem, key=lambda item: item[1]["problem"]):
-        found = list(group)
-        yield f"## {problem}: {found[0][1]['rows']:,} x {found[0][1]['features']}, {found[0][1]['ours']['trees']} trees\n"
-        yield from _table(PAIR_HEADER, [_pair_row(name, figures, targets) for name, figures in found])
+    for problem in PROBLEMS:
+        met = [(name, figures) for name, figures in pairs if figures["problem"] == problem]
+        if met:
+            size = met[0][1]
+            trees = max(figures["ours"]["trees"] for _, figures in met)
+            yield f"## {problem}: {size['rows']:,} x {size['features']}, {trees} trees\n"
+            yield from _table(PAIR_HEADER, [_pair_row(name, figures, targets) for name, figures in met])
     yield from _figures(results, targets)
     yield from _growth(results)
 

@@ -100,6 +100,9 @@ def main() -> int:
     """Run the command, and return its exit code."""
     options = parse()
     cases = list(_chosen(options))
+    if not cases:
+        print(f"no case is called {options.only!r}: --list names them all (--quick, those of the quick run)")
+        return 2
     if options.list:
         print("\n".join(case.name for case in cases))
         return 0

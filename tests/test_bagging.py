@@ -422,9 +422,9 @@ def test_the_dearer_a_miss_the_more_records_are_positive(
                 shares[decision].append(clf.with_decision(decision).predict(large_fresh.X, **costs).mean())
     for decision, share in shares.items():
         # Other costs make other samples and other trees, and thresholds are chosen on some records only: some noise.
-        noise = 0.05 if decision is not None and decision.needs_validation else 0.015
+        noise = 0.015 if decision is None else 0.05
         assert all(less <= more + noise for less, more in pairwise(share)), (decision, share)
-        assert not share or share[-1] - share[0] > 0.4
+        assert not share or share[-1] - share[0] > 0.25
 
 
 @pytest.fixture(scope="module", params=[True, False], ids=["constant", "record-dependent"])
@@ -465,7 +465,7 @@ def test_a_record_that_is_positive_stays_so_when_a_miss_gets_dearer(
     outcomes = [clf.predict(large_fresh.X, **costs_at(large_fresh, ratio, constant=constant)) for ratio in RATIOS]
     for less, more in pairwise(outcomes):
         assert (less <= more).all()
-    assert outcomes[-1].mean() - outcomes[0].mean() > 0.4
+    assert outcomes[-1].mean() - outcomes[0].mean() > 0.25
 
 
 TUNED = [
@@ -497,7 +497,7 @@ def test_tuned_decisions_follow_the_costs(decision: Decision, by_ratio: Any, lar
         shares.append(clf.with_decision(decision).predict(large_fresh.X, **costs).mean())
     # Thresholds chosen on some records are not exactly right for others.
     assert all(less <= more + 0.03 for less, more in pairwise(shares)), shares
-    assert shares[-1] - shares[0] > 0.4
+    assert shares[-1] - shares[0] > 0.25
 
 
 # Default decisions
@@ -597,6 +597,26 @@ def test_out_of_bag_validation_where_nothing_is_left_out_is_an_error(sampling: s
     clf.fit(holes.X, holes.y, fn_cost=3, X_val=fresh.X, y_val=fresh.y)  # the way out
     presampled = bagging(sampling=sampling, validation="oob", presample=True).fit(holes.X, holes.y, fn_cost=3)
     assert presampled.oob_cost_ > 0
+
+
+@pytest.mark.parametrize("sampling", ["over", "hybrid", RandomOverSampler()], ids=str)
+def test_repeated_records_are_no_fair_sample_when_out_of_the_bag(sampling: Any, large: Any) -> None:
+    """Of 50 copies of a record a bootstrap has some: nearly no negative is out of the bag, but every positive."""
+    tuned = Decision(threshold="tuned")
+    clf = bagging(CostTreeClassifier(max_depth=4), sampling=sampling, presample=True, decision=tuned)
+    clf.fit(large.X, large.y, fp_cost=50.0, fn_cost=1.0)
+    assert clf.validation_.counts(clf.members_) is None
+    assert clf.predict(large.X).mean() < 0.1
+    assert not hasattr(clf, "oob_cost_")
+
+
+@pytest.mark.parametrize("sampling", ["under", "cpr", "smote"])
+def test_a_bootstrap_of_a_sample_leaves_out_records_of_both_classes(sampling: str, large: Any) -> None:
+    clf = bagging(sampling=sampling, presample=True, n_estimators=10).fit(large.X, large.y, fp_cost=5.0, fn_cost=1.0)
+    out = clf.validation_.counts(clf.members_).any(axis=1)
+    assert out[large.y == 0].mean() > 0.95
+    assert out[large.y == 1].mean() > 0.95
+    assert clf.oob_cost_ > 0
 
 
 @pytest.mark.parametrize("sampling", ["under", "over", "hybrid", "smote"])

@@ -77,7 +77,9 @@ def test_isotonic_calibration_is_that_of_scikit_learn(records):
 
 def test_weights_are_the_costs(records):
     X, y, fn = records
-    clf = CostDecisionClassifier(LogisticRegression(), weighted=True, threshold="half").fit(X, y, fp_cost=3.0, fn_cost=fn)
+    clf = CostDecisionClassifier(LogisticRegression(), weighted=True, threshold="half").fit(
+        X, y, fp_cost=3.0, fn_cost=fn
+    )
     cost = np.where(y == 1, fn, 3.0)
     theirs = LogisticRegression().fit(X, y, sample_weight=cost / cost.mean())
     np.testing.assert_allclose(clf.predict_proba(X), theirs.predict_proba(X))
@@ -131,7 +133,9 @@ def test_a_grid_search_by_money_picks_the_cheapest_model_where_accuracy_picks_an
     fn = np.where(X[:, 0] > 0, 40.0, 1.0)
     grid = {"threshold": ["half", "cost"]}
     with sklearn.config_context(enable_metadata_routing=True):
-        by_money = GridSearchCV(CostDecisionClassifier(LogisticRegression()), grid, scoring=make_cost_scorer(total_cost))
+        by_money = GridSearchCV(
+            CostDecisionClassifier(LogisticRegression()), grid, scoring=make_cost_scorer(total_cost)
+        )
         by_money.fit(X, y, fp_cost=1.0, fn_cost=fn)
         by_accuracy = GridSearchCV(
             CostDecisionClassifier(LogisticRegression(), fp_cost=1.0, fn_cost=40.0), grid, scoring="accuracy"
@@ -140,7 +144,8 @@ def test_a_grid_search_by_money_picks_the_cheapest_model_where_accuracy_picks_an
     assert by_accuracy.best_params_ == {"threshold": "half"}
     costs = Costs(fp=1.0, fn=fn)
     cheap, dear = (
-        CostDecisionClassifier(LogisticRegression(), threshold=t).fit(X, y, fp_cost=1.0, fn_cost=fn) for t in ("cost", "half")
+        CostDecisionClassifier(LogisticRegression(), threshold=t).fit(X, y, fp_cost=1.0, fn_cost=fn)
+        for t in ("cost", "half")
     )
     given = {"fp_cost": costs.fp, "fn_cost": costs.fn}
     assert total_cost(y, cheap.predict(X, **given), **given) < total_cost(y, dear.predict(X, **given), **given)

@@ -41,7 +41,9 @@ def test_a_perfect_teacher_and_equal_costs_reproduce_the_single_model(records):
 
 def test_the_labels_are_the_teachers_outcomes_and_the_final_model_is_trained_on_them(records):
     X, y, fn = records
-    teacher = CostBaggingClassifier(n_estimators=10, decision=Decision(leaf="laplace", threshold="cost"), random_state=1)
+    teacher = CostBaggingClassifier(
+        n_estimators=10, decision=Decision(leaf="laplace", threshold="cost"), random_state=1
+    )
     clf = MetaCostClassifier(teacher, final_estimator=LogisticRegression(), out_of_bag=False, random_state=0)
     clf.fit(X, y, fp_cost=3.0, fn_cost=fn)
     expected = teacher.fit(X, y, fp_cost=3.0, fn_cost=fn).predict(X, fp_cost=3.0, fn_cost=fn)

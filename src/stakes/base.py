@@ -433,8 +433,8 @@ class MemberClassifier(CostClassifier):
             costs = self._costs_of(X_val, positive.size, given, needed=True)
         except CostsNeededError:
             raise CostsNeededError(
-                "costs differ from record to record in training: pass fp_cost_val= and fn_cost_val= with X_val; and where "
-                "tp_cost or tn_cost do, pass the differences fn_cost - tp_cost and fp_cost - tn_cost in their place"
+                "costs differ from record to record in training: pass fp_cost_val= and fn_cost_val= with X_val; and "
+                "where tp_cost or tn_cost do, pass the differences fn_cost - tp_cost and fp_cost - tn_cost in their place"
             ) from None
         assert costs is not None
         return ValidationRecords(Records(features, positive, costs))

@@ -364,7 +364,7 @@ def _names() -> frozenset[str]:
 
 
 def _make(name: str, params: dict[str, Any], *, decides: bool = False) -> Any:
-    """Return a classifier; with `decides`, one that decides by cost even where its name stands for one that does not."""
+    """Return a classifier; with `decides`, one that decides by cost even if its name stands for one that does not."""
     if name in ("gb", "wgb"):
         weighted = name == "wgb"
         defaults = {"threshold": "half" if weighted else "cost", "weighted": weighted}

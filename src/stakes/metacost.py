@@ -155,7 +155,7 @@ class MetaCostClassifier(CostClassifier):
         has_oob = isinstance(self.teacher_, CostBaggingClassifier) and self.teacher_.has_oob_
         if self.out_of_bag and not has_oob:
             raise ValueError(
-                f"out_of_bag=True needs a CostBaggingClassifier that leaves records out of the bag, not {self.teacher_!r}"
+                f"out_of_bag=True needs a CostBaggingClassifier that leaves records out, not {self.teacher_!r}"
             )
         if has_oob if self.out_of_bag is None else self.out_of_bag:
             self.relabelled_ = self.teacher_.predict_oob()

@@ -266,16 +266,17 @@ def test_a_model_without_its_columns_is_refused(made: Any, tmp_path: Path) -> No
         apply_model(tmp_path / "other.skops", write(records(20), tmp_path / "new.csv"), tmp_path / "out.csv")
 
 
+# Not by getrusage, which starts from the peak of the process that started this one.
 PEAK = """
-import resource, sys
+import sys
 from stakes.study.apply import apply_model
 apply_model(sys.argv[1], sys.argv[2], sys.argv[3], batch_size=20_000)
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+print(next(line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM")))
 """
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(sys.platform != "linux", reason="peak memory is counted in other units elsewhere")
+@pytest.mark.skipif(sys.platform != "linux", reason="reads the peak of memory from /proc")
 @pytest.mark.parametrize(("new", "out"), [("new.csv", "out.csv"), ("new.parquet", "out.parquet")])
 def test_memory_does_not_grow_with_the_file(made: Any, tmp_path: Path, new: str, out: str) -> None:
     def peak(n: int) -> tuple[float, float]:
@@ -289,6 +290,6 @@ def test_memory_does_not_grow_with_the_file(made: Any, tmp_path: Path, new: str,
     # Both larger than what is read at a time.
     few, size_of_few = peak(400_000)
     many, size_of_many = peak(1_600_000)
-    grown, more = many - few, size_of_many - size_of_few; print(few, many, size_of_few, size_of_many)
+    grown, more = many - few, size_of_many - size_of_few
     assert more > 200
-    assert grown < 0.4 * more, f"{grown:.0f} MB more in memory for a file that is {more:.0f} MB larger"
+    assert grown < 0.25 * more, f"{grown:.0f} MB more in memory for a file that is {more:.0f} MB larger"

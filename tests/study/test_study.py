@@ -255,7 +255,8 @@ def test_limits_restrict_the_choice_on_validation_records(tmp_path):
         name = next(iter(limit)).removeprefix("max_")
         result = study(tmp_path / name, methods=("bg", "dm-bg"), trees=10, train_costs=("record",), **limit).run()
         assert result.leaderboard[f"validation_{name}"].max() <= limit[f"max_{name}"]
-        tuned = result.results.filter(pl.col("threshold") == "tuned")
+        # A tree that is taught by a decision within the limit need not keep to it: then it is not in the leaderboard.
+        tuned = result.results.filter((pl.col("threshold") == "tuned") & ~pl.col("name").str.starts_with("mc-"))
         assert (tuned[f"validation_{name}"] <= limit[f"max_{name}"] + 1e-12).all()
         assert result.summary["leaderboards"]["validation"][0][name] > 0
 

@@ -115,6 +115,6 @@ def shares(log_weight: Floats) -> tuple[Floats, float]:
     if largest == -inf:
         return np.full(log_weight.size, 1 / log_weight.size), 0.0
     weight = np.exp(log_weight - largest)
-    total = weight.sum()
-    weight /= total
-    return weight, float(largest + np.log(total))
+    whole = weight.sum()
+    weight /= whole
+    return weight, float(largest + np.log(whole))

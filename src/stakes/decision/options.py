@@ -1,4 +1,4 @@
-"""All decisions that a trained ensemble can be asked for: the paper's table of combinations, and more (FRAMEWORK 10)."""
+"""All decisions that a trained ensemble can be asked for: those of the paper's table, and more (FRAMEWORK 10)."""
 
 from __future__ import annotations
 

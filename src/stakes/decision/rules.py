@@ -89,7 +89,7 @@ class Rules:
     Parameters
     ----------
     decisions : sequence of Decision
-    votes : Votes, default=Votes()
+    votes : Votes, default=None
         How the ensemble votes where a decision leaves it open.
 
     Attributes
@@ -102,8 +102,8 @@ class Rules:
         By source and calibration: the cheapest threshold on the evidence.
     """
 
-    def __init__(self, decisions: Sequence[Decision], votes: Votes = Votes()) -> None:
-        self.votes = votes
+    def __init__(self, decisions: Sequence[Decision], votes: Votes | None = None) -> None:
+        self.votes = votes = votes or Votes()
         self.decisions = [_settled(decision, votes) for decision in decisions]
         self._sources = [self._source(decision) for decision in self.decisions]
 
@@ -370,7 +370,7 @@ def _settled(decision: Decision, votes: Votes) -> Decision:
     if output == "average" and not votes.averages:
         raise DecisionError(
             "output='average' needs members' probabilities, and boosting has votes only: choose output='vote', with a "
-            "calibration ('logistic', 'platt', 'isotonic') for a probability, or threshold 'cost' or 'tuned' on the votes"
+            "calibration ('logistic', 'platt', 'isotonic') for a probability; or threshold 'cost' or 'tuned' on votes"
         )
     if decision.vote_weight == "node" and not votes.by_node:
         raise DecisionError("vote_weight='node' is the mean weight in a leaf: only weighted ensembles have one")

@@ -13,7 +13,7 @@ from stakes.decision.decision import Decision
 from stakes.study.measures import MEASURES, Sums, amounts
 from stakes.study.plan import Config
 
-__all__ = ["IDENTITY", "average", "decision_of", "insensitive", "intervals", "ranked"]
+__all__ = ["IDENTITY", "average", "decision_of", "insensitive", "intervals", "ranked", "trained"]
 
 # What tells one hybrid model from another; its repeats are averaged.
 IDENTITY = [
@@ -48,13 +48,17 @@ def ranked(table: pl.DataFrame, config: Config, part: str) -> pl.DataFrame:
 
 def insensitive(table: pl.DataFrame) -> pl.DataFrame:
     """Return the models in which costs act nowhere."""
-    return table.filter(
+    return trained(table).filter(
         (pl.col("train_costs") == "none")
         & (pl.col("threshold") == "half")
         & (pl.col("member") == "label")
         & pl.col("vote_weight").fill_null("equal").is_in(["equal", "node"])
-        & ~pl.col("name").str.starts_with("mc-")
     )
+
+
+def trained(table: pl.DataFrame) -> pl.DataFrame:
+    """Return the models to choose from: trees taught by MetaCost are there to explain."""
+    return table.filter(~pl.col("name").str.starts_with("mc-"))
 
 
 def decision_of(row: dict[str, Any]) -> Decision:
@@ -64,19 +68,19 @@ def decision_of(row: dict[str, Any]) -> Decision:
 
 
 def intervals(
-    rows: list[dict[str, Any]], positive: NDArray[np.bool_], costs: Costs, config: Config, n_repeats: int
+    rows: list[dict[str, Any]], positive: NDArray[np.bool_], costs: Costs, config: Config, measured: str
 ) -> list[tuple[float, float] | None]:
-    """Return 95% bootstrap intervals of the test measure, averaged over repeats, for rows that kept their outcomes.
+    """Return 95% bootstrap intervals of a test measure, averaged over repeats, for rows that kept their outcomes.
 
     All rows see the same resamples of the test records, so that their intervals can be compared.
     """
-    measure = MEASURES.get(config.measure)
+    measure = MEASURES.get(measured)
     n = positive.size
     amount = amounts(positive, costs)
     rng = np.random.default_rng(config.seed)
     known = [row["outcome"] for row in rows]
     usable = [
-        measure is not None and len(packed) == n_repeats and all(p is not None for p in packed) for packed in known
+        measure is not None and len(packed) == config.repeats and all(p is not None for p in packed) for packed in known
     ]
     acted = [
         np.array([np.unpackbits(np.frombuffer(p, np.uint8), count=n) for p in packed]).astype(np.float64)

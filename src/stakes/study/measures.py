@@ -56,63 +56,63 @@ def _ratio(above: Floats, below: Floats | float) -> Floats:
 
 
 def cost(s: Sums) -> Floats:
-    """Total cost of the mistakes."""
+    """Return the total cost of the mistakes."""
     return s.all_fn - s.found + s.wasted
 
 
 def savings(s: Sums) -> Floats:
-    """1 - cost / the cheaper of doing nothing and acting on everything."""
+    """Return 1 - cost / the cheaper of doing nothing and acting on everything."""
     least = min(s.all_fn, s.all_fp)
     return _ratio(least - cost(s), least)
 
 
 def cost_reduction(s: Sums) -> Floats:
-    """1 - cost / that of doing nothing (Cost%)."""
+    """Return 1 - cost / that of doing nothing (Cost%)."""
     return _ratio(s.all_fn - cost(s), s.all_fn)
 
 
 def amount_detected(s: Sums) -> Floats:
-    """The share of C_FN of all positives that is found (TotF%)."""
+    """Return the share of C_FN of all positives that is found (TotF%)."""
     return _ratio(s.found, s.all_fn)
 
 
 def profit(s: Sums) -> Floats:
-    """What acting brings in over doing nothing."""
+    """Return what acting brings in over doing nothing."""
     return s.found - s.wasted
 
 
 def roi(s: Sums) -> Floats:
-    """Profit over expenditure, C_FP of all that are acted on."""
+    """Return profit over expenditure, C_FP of all that are acted on."""
     return _ratio(profit(s), s.spent)
 
 
 def tpr(s: Sums) -> Floats:
-    """The share of the positives that is found."""
+    """Return the share of the positives that is found."""
     return _ratio(s.true_positives, s.positives)
 
 
 def fpr(s: Sums) -> Floats:
-    """The share of the negatives that is acted on."""
+    """Return the share of the negatives that is acted on."""
     return _ratio(s.false_positives, s.negatives)
 
 
 def acted(s: Sums) -> Floats:
-    """The share of the records that is acted on."""
+    """Return the share of the records that is acted on."""
     return _ratio(s.true_positives + s.false_positives, s.positives + s.negatives)
 
 
 def balanced_accuracy(s: Sums) -> Floats:
-    """The mean of the shares of the two classes that are decided right."""
+    """Return the mean of the shares of the two classes that are decided right."""
     return (tpr(s) + 1.0 - fpr(s)) / 2
 
 
 def g_mean(s: Sums) -> Floats:
-    """The geometric mean of the shares of the two classes that are decided right."""
+    """Return the geometric mean of the shares of the two classes that are decided right."""
     return np.sqrt(tpr(s) * (1.0 - fpr(s)))
 
 
 def f1(s: Sums) -> Floats:
-    """The harmonic mean of precision and recall."""
+    """Return the harmonic mean of precision and recall."""
     return _ratio(2 * s.true_positives, s.true_positives + s.false_positives + s.positives)
 
 

@@ -144,8 +144,7 @@ def plan_units(config: Config, ratios: Sequence[str] = ()) -> list[Unit]:
     units = []
     for repeat in range(config.repeats):
         for method, members in wanted.items():
-            for setting in _settings(method, settings):
-                units.append(Unit(repeat, method.name, setting, members, metacost))
+            units += [Unit(repeat, method.name, setting, members, metacost) for setting in _settings(method, settings)]
         if ratios:
             units += [Unit(repeat, peer, "none", ("label",)) for peer in PEERS]
     return units

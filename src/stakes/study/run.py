@@ -11,6 +11,8 @@ import numpy as np
 import polars as pl
 from imblearn.ensemble import BalancedRandomForestClassifier, EasyEnsembleClassifier, RUSBoostClassifier
 from numpy.typing import NDArray
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import make_pipeline
 
 from stakes.base import MemberClassifier
 from stakes.catalog import list_methods, make_classifier
@@ -33,8 +35,9 @@ __all__ = ["Part", "Parts", "fit_unit", "make_unit_classifier", "parts_of", "run
 
 Bools = NDArray[np.bool_]
 
-# How many decisions of a unit keep their outcomes, for intervals: the best by either part.
-KEPT = 10
+# The best decisions of a unit keep their outcomes, for intervals: as many as go into this many bytes, but some always.
+KEPT_BYTES = 1 << 18
+KEPT_AT_LEAST = 10
 PARTS = ("validation", "test")
 
 
@@ -101,7 +104,9 @@ def make_unit_classifier(config: Config, unit: Unit, n_jobs: int | None = None) 
             "imblearn-easyensemble": EasyEnsembleClassifier,
         }[unit.method](random_state=seed)
         model.set_params(n_estimators=config.trees if unit.method != "imblearn-easyensemble" else 10)
-        return CostDecisionClassifier(EncodedClassifier(model), threshold="half", random_state=seed)
+        # They take no missing values.
+        complete = make_pipeline(SimpleImputer(strategy="median", keep_empty_features=True), model)
+        return CostDecisionClassifier(EncodedClassifier(complete), threshold="half", random_state=seed)
     params: dict[str, Any] = {"random_state": seed}
     family = _family(unit.method)
     if family in ("bagging", "boosting"):
@@ -127,7 +132,8 @@ def _features(classifier: MemberClassifier, part: Part) -> Any:
 def fit_unit(classifier: MemberClassifier, unit: Unit, parts: Parts) -> MemberClassifier:
     """Train by the unit's training costs; validate by the real ones."""
     train, validation = parts.train, parts.validation
-    assert train.costs is not None and validation.costs is not None
+    assert train.costs is not None
+    assert validation.costs is not None
     costs = training_costs(unit.train_costs)
     if costs is None:
         costs = {
@@ -305,12 +311,13 @@ def _measure(
 
 
 def _keep_best(rows: list[dict[str, Any]], outcome: Bools, config: Config) -> list[dict[str, Any]]:
-    """Keep the test outcomes of the best decisions, for intervals."""
+    """Keep the test outcomes of the best decisions by either part, for intervals."""
     sign = 1 if config.higher_is_better else -1
+    n_kept = max(KEPT_AT_LEAST, KEPT_BYTES // (outcome.shape[1] // 8 + 1))
     kept: set[int] = set()
     for part in PARTS:
         allowed = [i for i, row in enumerate(rows) if within_limits(row, part, config)]
-        kept |= set(sorted(allowed, key=lambda i: sign * rows[i][f"{part}_{config.measure}"], reverse=True)[:KEPT])
+        kept |= set(sorted(allowed, key=lambda i: sign * rows[i][f"{part}_{config.measure}"], reverse=True)[:n_kept])
     for i, row in enumerate(rows):
         row["outcome"] = np.packbits(outcome[i]).tobytes() if i in kept else None
     return rows

@@ -16,7 +16,7 @@ import stakes
 from stakes.exceptions import StudyError
 from stakes.persist import save
 from stakes.study.data import StudyData
-from stakes.study.leaderboard import average, decision_of, ranked
+from stakes.study.leaderboard import average, decision_of, ranked, trained
 from stakes.study.plan import RATIOS, Config, Unit, plan_units, with_metacost
 from stakes.study.progress import Progress
 from stakes.study.report import write_report
@@ -200,7 +200,7 @@ class Study:
         """Return the units that teach a tree by the best decision on validation records."""
         if self.config.metacost != "best":
             return []
-        best = ranked(average(results), self.config, "validation").head(1).to_dicts()
+        best = ranked(trained(average(results)), self.config, "validation").head(1).to_dicts()
         if not best:
             return []
         chosen = [

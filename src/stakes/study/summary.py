@@ -12,7 +12,7 @@ from stakes.base import MemberClassifier
 from stakes.costs import Costs
 from stakes.curves import cost_curve, gain_curve, iso_cost_lines, operating_point, reliability_curve, roc_points
 from stakes.study.data import StudyData
-from stakes.study.leaderboard import decision_of, insensitive, intervals, ranked
+from stakes.study.leaderboard import decision_of, insensitive, intervals, ranked, trained
 from stakes.study.measures import MEASURES, sums_of
 from stakes.study.plan import Config, Unit, training_costs
 from stakes.study.run import Parts, _features, fit_unit, make_unit_classifier, parts_of
@@ -25,28 +25,24 @@ WITH_INTERVALS = 20
 POINTS = 200  # of a curve
 
 
-def top_rows(table: pl.DataFrame, data: StudyData, config: Config, part: str) -> list[dict[str, Any]]:
-    """Return the best models of a part as rows, the first of them with intervals."""
-    parts = parts_of(data, 0, config.seed)
-    rows = ranked(table, config, part).head(LISTED).to_dicts()
-    real = parts.test.costs
-    found: list[tuple[float, float] | None] = []
-    if rows:
-        first = rows[:WITH_INTERVALS]
-        costs = real or Costs(fp=1.0, fn=1.0)
-        found = intervals(first, parts.test.positive, costs, config, config.repeats)
-    found += [None] * (len(rows) - len(found))
-    return [_row(rank, row, interval, config) for rank, (row, interval) in enumerate(zip(rows, found, strict=True), 1)]
+def top_rows(table: pl.DataFrame, parts: Parts, config: Config, part: str) -> list[dict[str, Any]]:
+    """Return the best models on a part, and the best one of each name, as rows; the first ones have intervals."""
+    ordered = ranked(table, config, part).with_row_index("rank", offset=1)
+    shown = (pl.col("rank") <= LISTED) | pl.struct("name").is_first_distinct()
+    rows = ordered.filter(shown).to_dicts()
+    costs = parts.test.costs or Costs(fp=1.0, fn=1.0)
+    found: list[tuple[float, float] | None] = [None] * len(rows)
+    found[:WITH_INTERVALS] = intervals(rows[:WITH_INTERVALS], parts.test.positive, costs, config, config.measure)
+    return [_row(row, interval, config) for row, interval in zip(rows, found, strict=True)]
 
 
-def _row(rank: int, row: dict[str, Any], interval: tuple[float, float] | None, config: Config) -> dict[str, Any]:
+def _row(row: dict[str, Any], interval: tuple[float, float] | None, config: Config) -> dict[str, Any]:
     low, high = interval or (None, None)
     shown = (
-        "name", "method", "family", "train_costs", "decision_costs", "leaf", "member", "output", "vote_weight",
+        "rank", "name", "method", "family", "train_costs", "decision_costs", "leaf", "member", "output", "vote_weight",
         "calibration", "threshold", "description", "in_paper",
     )  # fmt: skip
     return {
-        "rank": rank,
         **{name: row[name] for name in shown},
         "validation": row[f"validation_{config.measure}"],
         "test": row[f"test_{config.measure}"],
@@ -80,13 +76,13 @@ def summarise(
     table: pl.DataFrame, data: StudyData, config: Config, *, n_ensembles: int, n_jobs: int
 ) -> tuple[dict[str, Any], MemberClassifier | None, dict[str, Any] | None]:
     """Return the summary, and the model chosen on validation records with its row."""
-    boards = {part: top_rows(table, data, config, part) for part in ("validation", "test")}
     parts = parts_of(data, 0, config.seed)
+    boards = {part: top_rows(table, parts, config, part) for part in ("validation", "test")}
     summary: dict[str, Any] = {
         "version": stakes.__version__,
         "title": data.name,
         "question": _question(table, data, config, n_ensembles),
-        "money": _money(table, boards, parts, config) if data.costs is not None else None,
+        "money": _money(table, parts, config) if data.costs is not None else None,
         "leaderboards": boards,
         "curves": [],
         "iso_cost": None,
@@ -94,24 +90,22 @@ def summarise(
         "importance_unit": "share of the gain",
         "sensitivity": [],
     }
-    trained = [row for row in boards["validation"] if not row["name"].startswith("mc-")]
-    if not trained:
+    best = ranked(trained(table), config, "validation")
+    if not len(best):
         return summary, None, None
-    shown: dict[tuple[str, str], dict[str, Any]] = {}
-    for row in trained:
-        shown.setdefault((row["name"], row["train_costs"]), row)
     chosen = None
-    for row in list(shown.values())[:SHOWN]:
+    for row in best.unique(["name", "train_costs"], keep="first", maintain_order=True).head(SHOWN).to_dicts():
         classifier = best_classifier(row, data, config, n_jobs)
         summary["curves"].append(_curves(row, classifier, parts))
         chosen = chosen or classifier
     assert chosen is not None
-    costs = _decision_costs(trained[0], parts.test.costs)
+    first = best.drop("outcome").row(0, named=True)
+    costs = _decision_costs(first, parts.test.costs)
     summary["iso_cost"] = _iso_cost(summary["curves"], parts, costs)
     summary["features"], summary["importance_unit"] = _importances(chosen)
     if data.costs is not None:
         summary["sensitivity"] = _sensitivity(chosen, parts, costs)
-    return summary, chosen, trained[0]
+    return summary, chosen, first
 
 
 def _question(table: pl.DataFrame, data: StudyData, config: Config, n_ensembles: int) -> dict[str, Any]:
@@ -144,14 +138,10 @@ def _question(table: pl.DataFrame, data: StudyData, config: Config, n_ensembles:
     }
 
 
-def _money(
-    table: pl.DataFrame, boards: dict[str, list[dict[str, Any]]], parts: Parts, config: Config
-) -> dict[str, Any]:
+def _money(table: pl.DataFrame, parts: Parts, config: Config) -> dict[str, Any]:
     costs = parts.test.costs
     assert costs is not None
     sums = sums_of(np.zeros((1, parts.test.positive.size), np.bool_), parts.test.positive, costs)
-    plain = ranked(insensitive(table), config, "validation").head(1).to_dicts()
-    chosen = boards["validation"][:1]
     money: dict[str, Any] = {
         "test_records": int(parts.test.positive.size),
         "nothing": float(sums.all_fn),
@@ -159,16 +149,12 @@ def _money(
         "insensitive": None,
         "chosen": None,
     }
-    if plain:
-        row = plain[0]
-        money["insensitive"] = {
-            "name": row["name"], "description": row["description"], "cost": row["test_cost"]
-        }  # fmt: skip
-    if chosen:
-        row = chosen[0]
-        money["chosen"] = {key: row[key] for key in ("name", "description", "train_costs", "cost", "low", "high")}
-        if config.measure != "cost":
-            money["chosen"] |= {"low": None, "high": None}
+    for row in ranked(insensitive(table), config, "validation").head(1).to_dicts():
+        money["insensitive"] = {key: row[key] for key in ("name", "description")} | {"cost": row["test_cost"]}
+    for row in ranked(trained(table), config, "validation").head(1).to_dicts():
+        low, high = intervals([row], parts.test.positive, costs, config, "cost")[0] or (None, None)
+        money["chosen"] = {key: row[key] for key in ("name", "description", "train_costs")}
+        money["chosen"] |= {"cost": row["test_cost"], "low": low, "high": high}
     return money
 
 
@@ -183,7 +169,8 @@ def _curves(row: dict[str, Any], classifier: MemberClassifier, parts: Parts) -> 
     curve = cost_curve(test.y, score, **given)
     roc = roc_points(test.y, score)
     gain = gain_curve(test.y, score, **given)
-    reliability = reliability_curve(test.y, score)
+    is_probability = row["output"] == "average" or row["calibration"] is not None
+    reliability = reliability_curve(test.y, score) if is_probability else None
     point = operating_point(test.y, outcome)
     return {
         "name": row["name"],
@@ -194,7 +181,8 @@ def _curves(row: dict[str, Any], classifier: MemberClassifier, parts: Parts) -> 
         "roc": _thinned(fpr=roc.fpr, tpr=roc.tpr),
         "point": {"fpr": point.fpr, "tpr": point.tpr},
         "gain": _thinned(share=gain.share, saving=gain.profit),
-        "reliability": {
+        "reliability": reliability
+        and {
             "predicted": reliability.predicted.tolist(),
             "observed": reliability.observed.tolist(),
             "count": reliability.counts.tolist(),
