@@ -133,7 +133,9 @@ OURS = {
     ),
     "RUSBoost": _ours_balanced(lambda s: CostBoostClassifier(n_estimators=s.trees, sampling="under")),
     "EasyEnsemble": _ours_balanced(
-        lambda s: CostBaggingClassifier(_easy_rounds(CostBoostClassifier, s), n_estimators=EASY_MEMBERS, sampling="under")
+        lambda s: CostBaggingClassifier(
+            _easy_rounds(CostBoostClassifier, s), n_estimators=EASY_MEMBERS, sampling="under"
+        )
     ),
 }
 

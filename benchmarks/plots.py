@@ -12,7 +12,7 @@ import numpy as np
 from benchmarks.targets import TARGETS
 
 mpl.use("svg")
-import matplotlib.pyplot as plt  # noqa: E402
+import matplotlib.pyplot as plt
 
 __all__ = ["plot"]
 
@@ -42,7 +42,7 @@ def _plot_ratios(results: Mapping[str, Figures], file: Path) -> None:
                 pairs[figures["problem"]][figures["peer_name"]] = name, figures
     if not pairs:
         return
-    peers = list(dict.fromkeys(peer for met in pairs.values() for peer in met))[::-1]
+    peers = list(dict.fromkeys(f["peer_name"] for f in results.values() if f["kind"] == "pair"))[::-1]
     size = (3.0 + 2.5 * len(pairs), 1.5 + 0.3 * len(peers))
     figure, axes = plt.subplots(1, len(pairs), figsize=size, sharey=True, squeeze=False, layout="constrained")
     for axis, (problem, met) in zip(axes[0], pairs.items(), strict=True):
@@ -70,7 +70,8 @@ def _plot_growth(results: Mapping[str, Figures], file: Path) -> None:
             x, y = np.array([f[series] for f in mine]), np.array([f[value] for f in mine])
             if x.size:
                 axis.plot(x, y, "o-", label=f"{ours}{_power(x, y, series)}")
-        axis.set(xscale="log", yscale="log", xlabel=series, ylabel=label)
+        fixed = {"rows": "10 trees", "trees": "100,000 rows"}[series]
+        axis.set(xscale="log", yscale="log", xlabel=series, ylabel=label, title=f"{fixed}, 30 features, 2 threads")
         if axis.lines:
             axis.legend()
     _save(figure, file)

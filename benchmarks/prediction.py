@@ -52,7 +52,9 @@ def _leaf_ids(limits: Limits) -> dict[str, float]:
     for action in (leaves, lambda seed: ours.predict_proba(test.X)):
         measure(action)  # compiles
     by_leaves = alternate(leaves, lambda seed: peer.predict_proba(test.X), limits.effort)
-    by_share = alternate(lambda seed: ours.predict_proba(test.X), lambda seed: peer.predict_proba(test.X), limits.effort)
+    by_share = alternate(
+        lambda seed: ours.predict_proba(test.X), lambda seed: peer.predict_proba(test.X), limits.effort
+    )
     return {
         "seconds": best(by_leaves["ours"]),
         "seconds of scikit-learn's predict_proba": best(by_leaves["peer"]),
@@ -64,9 +66,11 @@ def _leaf_ids(limits: Limits) -> dict[str, float]:
 
 def _single_row(limits: Limits) -> dict[str, float]:
     """Time a decision on one record at a time, by one thread."""
-    setting = Setting(limits.of_trees(TREES), threads=1)
+    setting = Setting(limits.of_trees(TREES), THREADS)
     train = make_records("noisy", limits.of_rows(ROWS))
     ours, peer = OURS["forest"].fit(train, setting), PEERS["scikit-learn forest"].fit(train, setting)
+    for model in (ours, peer):
+        model.set_params(n_jobs=1)
 
     def decide(i: int) -> Any:
         return ours.predict(train.X[i : i + 1], fp_cost=train.fp[i : i + 1], fn_cost=train.fn[i : i + 1])
@@ -127,7 +131,7 @@ def _decisions(limits: Limits) -> dict[str, float]:
 
 _CASES = [
     Prediction("prediction/leaf ids", _leaf_ids),
-    Prediction("prediction/single row", _single_row, quick=True),
+    Prediction("prediction/single row", _single_row),
     Prediction("prediction/decisions", _decisions, quick=True),
 ]
 

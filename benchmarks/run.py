@@ -22,7 +22,7 @@ from benchmarks.plots import plot
 from benchmarks.registry import CASES
 from benchmarks.report import headline, report
 
-__all__ = ["Store", "main", "run_case"]
+__all__ = ["Store", "chosen", "main", "run_case"]
 
 
 class Store:
@@ -65,7 +65,8 @@ def run_case(case: Case, limits: Limits, environments: Environments, timeout: fl
         return json.loads(out.read_text())
 
 
-def _chosen(options: argparse.Namespace) -> Iterator[Case]:
+def chosen(options: argparse.Namespace) -> Iterator[Case]:
+    """Return the cases that the options ask for."""
     for case in CASES.values():
         if isinstance(case, Growth) and case.rows > options.largest:
             continue
@@ -99,7 +100,7 @@ def _run(cases: Iterable[Case], options: argparse.Namespace, store: Store) -> bo
 def main() -> int:
     """Run the command, and return its exit code."""
     options = parse()
-    cases = list(_chosen(options))
+    cases = list(chosen(options))
     if not cases:
         print(f"no case is called {options.only!r}: --list names them all (--quick, those of the quick run)")
         return 2

@@ -77,7 +77,9 @@ def _beyond(process: dict[str, Any], clock: str) -> float:
 
 def _process(cache: str) -> dict[str, Any]:
     environment = {**os.environ, "NUMBA_CACHE_DIR": cache}
-    done = subprocess.run([sys.executable, "-c", SCRIPT], env=environment, check=True, stdout=subprocess.PIPE, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT], env=environment, check=True, stdout=subprocess.PIPE, text=True
+    )
     return json.loads(done.stdout)
 
 

@@ -244,6 +244,29 @@ def test_sample_weights_and_cost_weights_multiply(holes: Any) -> None:
         np.testing.assert_allclose(unit * one[1], other[1], rtol=1e-6)
 
 
+@BY_CLASS_MEANS
+@pytest.mark.parametrize("weight", [None, 1.0 + np.arange(240) % 3])
+def test_synthetic_records_weigh_and_cost_the_mean_of_their_class(weight: Any, small: Any) -> None:
+    times = np.ones(240) if weight is None else weight
+    amount = times * np.where(small.y == 1, small.fn, small.fp)
+    n_positive = small.y.sum()
+    n_new = round(n_positive * small.fn[small.y == 1].mean() / small.fp[small.y == 0].mean()) - n_positive
+    # In trees a synthetic record counts and costs the mean, in other models it has the mean weight.
+    by_tree, by_model = amount[small.y == 1].mean(), amount[small.y == 1].mean()
+    if weight is not None:
+        by_tree = times[small.y == 1].mean() * small.fn[small.y == 1].mean()
+    options = {"sampling": "smote", "n_estimators": 1}
+    fit = {"X": small.X, "y": small.y, **small.costs, "sample_weight": weight}
+    tree = bagging(CostTreeClassifier(criterion="cost"), **options).fit(**fit)
+    expected = np.bincount(small.y, amount) + np.array([0, n_new * by_tree])
+    np.testing.assert_allclose(nodes_of(tree).weights[0], expected)
+    weighted = bagging(weighted=True, **options).fit(**fit)
+    np.testing.assert_allclose(nodes_of(weighted).weights[0], expected / expected.sum())
+    model = bagging(GaussianNB(), weighted=True, **options).fit(**fit)
+    expected = np.bincount(small.y, amount) + np.array([0, n_new * by_model])
+    np.testing.assert_allclose(model.estimators_[0].class_prior_, expected / expected.sum())
+
+
 @pytest.mark.parametrize("estimator", [None, GaussianNB()])
 def test_costs_of_zero_are_legal(estimator: Any, small: Any, fresh: Any) -> None:
     X = np.nan_to_num(fresh.X)
@@ -510,6 +533,8 @@ def test_the_default_decision_is_the_one_documented(small: Any) -> None:
         "plain, per_split": by_cost,
         "plain, per_tree": by_cost,
         "under, prior correction": by_cost,
+        # A leaf of copies is pure however many there are.
+        **dict.fromkeys(("over", "over, per_tree"), Decision(leaf="curtailment")),
     }
     for name, options in METHODS.items():
         clf = bagging(**{"n_estimators": 2, **options}).fit(small.X, small.y)
@@ -520,6 +545,18 @@ def test_the_default_decision_is_the_one_documented(small: Any) -> None:
     assert bagging(laplace, sampling="under").fit(small.X, small.y).decision_ == Decision(leaf="laplace")
     # A sampler that knows no costs leaves them to the decision.
     assert bagging(sampling=RandomUnderSampler()).fit(small.X, small.y).decision_ == by_cost
+
+
+@pytest.mark.parametrize("sampling", ["over", "hybrid"])
+def test_over_sampling_acts_even_on_trees_that_know_all_records_by_heart(
+    sampling: str, large: Any, large_fresh: Any
+) -> None:
+    shares = []
+    for ratio in RATIOS:
+        clf = bagging(sampling=sampling, n_estimators=50).fit(large.X, large.y, fp_cost=1.0, fn_cost=ratio)
+        shares.append(clf.predict(large_fresh.X).mean())
+    assert np.all(np.diff(shares) >= -0.01)
+    assert shares[-1] > shares[3] > shares[0]
 
 
 def test_members_grown_by_cost_vote_by_label_unless_told_otherwise(holes: Any, fresh: Any) -> None:
@@ -614,8 +651,8 @@ def test_repeated_records_are_no_fair_sample_when_out_of_the_bag(sampling: Any, 
 def test_a_bootstrap_of_a_sample_leaves_out_records_of_both_classes(sampling: str, large: Any) -> None:
     clf = bagging(sampling=sampling, presample=True, n_estimators=10).fit(large.X, large.y, fp_cost=5.0, fn_cost=1.0)
     out = clf.validation_.counts(clf.members_).any(axis=1)
-    assert out[large.y == 0].mean() > 0.95
-    assert out[large.y == 1].mean() > 0.95
+    assert out[large.y == 0].mean() > 0.9
+    assert out[large.y == 1].mean() > 0.9
     assert clf.oob_cost_ > 0
 
 

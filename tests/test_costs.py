@@ -41,7 +41,16 @@ def test_not_numeric_names_argument_count_and_first_row(name):
 
 @pytest.mark.parametrize(
     "bad",
-    ["5", b"5", [1, [2]], {"a": 1}, np.array(["2020-01-01"], "M8[D]"), np.array([1], "m8[D]"), [1 + 2j], object()],
+    [
+        "5",
+        b"5",
+        [1, [2]],
+        {"a": 1},
+        np.array(["2020-01-01"], "M8[D]"),
+        np.array([1], "m8[D]"),
+        [1 + 2j],
+        pytest.param(object(), id="object"),
+    ],
     ids=repr,
 )
 def test_what_is_not_a_number_is_not_a_cost(bad):

@@ -20,12 +20,13 @@ import skops.io
 from imblearn.ensemble import BalancedRandomForestClassifier, EasyEnsembleClassifier, RUSBoostClassifier
 from sklearn.base import clone
 from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import stakes.persist
-from conftest import Records
+from shared_records import Records
 from stakes import (
     CostBaggingClassifier,
     CostBoostClassifier,
@@ -68,8 +69,8 @@ MODELS: dict[str, Any] = {
     "bagged gradient boosting": CostBaggingClassifier(EncodedClassifier(boosted()), n_estimators=2, random_state=0),
     "boosted gradient boosting": CostBoostClassifier(EncodedClassifier(boosted()), n_estimators=2, random_state=0),
     "balanced forest": encoded(BalancedRandomForestClassifier(n_estimators=3), random_state=0),
-    "rusboost": encoded(RUSBoostClassifier(n_estimators=3), random_state=0),
-    "easy ensemble": encoded(EasyEnsembleClassifier(n_estimators=2), random_state=0),
+    "rusboost": encoded(make_pipeline(SimpleImputer(), RUSBoostClassifier(n_estimators=3)), random_state=0),
+    "easy ensemble": encoded(make_pipeline(SimpleImputer(), EasyEnsembleClassifier(n_estimators=2)), random_state=0),
 }
 
 
@@ -79,10 +80,7 @@ def fitted(mixed: pl.DataFrame, holes: Records) -> Callable[[str], Any]:
 
     def fit(name: str) -> Any:
         if name not in known:
-            # imbalanced-learn's boosting takes no missing values.
-            takes_none = name in ("rusboost", "easy ensemble")
-            X = mixed.select(pl.col("amount").fill_null(0), "visits", "name") if takes_none else mixed
-            known[name] = clone(MODELS[name]).fit(X, holes.y, **holes.costs), X
+            known[name] = clone(MODELS[name]).fit(mixed, holes.y, **holes.costs), mixed
         return known[name]
 
     return fit

@@ -1,14 +1,21 @@
 """Classifiers that learn and decide by what their mistakes cost."""
 
-from stakes.bagging import CostBaggingClassifier
-from stakes.boosting import CostBoostClassifier
-from stakes.catalog import list_methods, make_classifier
-from stakes.cost_decision import CostDecisionClassifier
-from stakes.cost_tree import CostTreeClassifier
-from stakes.costs import Costs
-from stakes.decision.decision import Decision
-from stakes.decision.options import decisions_for
-from stakes.metacost import MetaCostClassifier
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from stakes.bagging import CostBaggingClassifier
+    from stakes.boosting import CostBoostClassifier
+    from stakes.catalog import list_methods, make_classifier
+    from stakes.cost_decision import CostDecisionClassifier
+    from stakes.cost_tree import CostTreeClassifier
+    from stakes.costs import Costs
+    from stakes.decision.decision import Decision
+    from stakes.decision.options import decisions_for
+    from stakes.metacost import MetaCostClassifier
+    from stakes.persist import load, save
 
 __version__ = "0.1.0"
 
@@ -23,5 +30,34 @@ __all__ = [
     "__version__",
     "decisions_for",
     "list_methods",
+    "load",
     "make_classifier",
+    "save",
 ]
+
+# Imported when first asked for: scikit-learn and the compiler take seconds, and `stakes --help` needs neither.
+_HOMES = {
+    "CostBaggingClassifier": "stakes.bagging",
+    "CostBoostClassifier": "stakes.boosting",
+    "CostDecisionClassifier": "stakes.cost_decision",
+    "CostTreeClassifier": "stakes.cost_tree",
+    "Costs": "stakes.costs",
+    "Decision": "stakes.decision.decision",
+    "MetaCostClassifier": "stakes.metacost",
+    "decisions_for": "stakes.decision.options",
+    "list_methods": "stakes.catalog",
+    "load": "stakes.persist",
+    "make_classifier": "stakes.catalog",
+    "save": "stakes.persist",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(_HOMES[name]), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -57,7 +57,8 @@ class CostBaggingClassifier(MemberClassifier):
         them once for each member. How many is up to the estimator's `max_features`: by default the square root for
         each split, and half of them for each tree.
     decision : Decision, default=None
-        None decides by 0.5 where costs acted in training, and by T_cs on the mean probability otherwise.
+        None decides by 0.5 where costs acted in training, and by T_cs on the mean probability otherwise. After
+        over-sampling it curtails small leaves, because a leaf of copies is pure however many there are.
     validation : float, "auto", "oob" or None, default="auto"
         Where tuning and pruning get their records if fit is given none: out of the bag ("oob"); a share of the
         training records, held out; or the training records themselves (None). "auto" is out-of-bag where sampling
@@ -166,9 +167,9 @@ class CostBaggingClassifier(MemberClassifier):
         assert tree is not None
         recipe = tree.recipe()
         if self.features == "per_split" and recipe.max_features is None:
-            return TreeRecipe(**{**vars(recipe), "max_features": "sqrt"})
+            return replace(recipe, max_features="sqrt")
         if self.features == "per_tree":
-            return TreeRecipe(**{**vars(recipe), "max_features": None})
+            return replace(recipe, max_features=None)
         return recipe
 
     def _check_parameters(self) -> None:
@@ -321,6 +322,9 @@ class CostBaggingClassifier(MemberClassifier):
         acted = self.weighted or (self._sampler().uses_costs and not self.prior_correction)
         acted = acted or (self._tree is not None and self._recipe().uses_costs)
         leaf = "frequency" if self._tree is None else self._tree.leaf
+        if self._sampler().only_copies and not self.presample and self._tree is not None and leaf == "frequency":
+            # A leaf of copies is pure however many there are: they count where small leaves ask their ancestors.
+            leaf = "curtailment"
         return Decision(leaf=leaf, threshold="half" if acted else "cost")
 
     @property

@@ -434,7 +434,7 @@ class MemberClassifier(CostClassifier):
         except CostsNeededError:
             raise CostsNeededError(
                 "costs differ from record to record in training: pass fp_cost_val= and fn_cost_val= with X_val; and "
-                "where tp_cost or tn_cost do, pass the differences fn_cost - tp_cost and fp_cost - tn_cost in their place"
+                "where tp_cost or tn_cost do, pass fn_cost - tp_cost and fp_cost - tn_cost in their place"
             ) from None
         assert costs is not None
         return ValidationRecords(Records(features, positive, costs))
@@ -468,6 +468,11 @@ class MemberClassifier(CostClassifier):
             A fitted classifier that shares its members with this one.
         """
         check_is_fitted(self)
+        for name, limit in (("max_fpr", max_fpr), ("max_acted", max_acted)):
+            if limit is not None and (decision is None or decision.threshold != "tuned"):
+                raise DecisionError(f"{name} limits a tuned threshold: choose a decision with threshold='tuned'")
+            if limit is not None and not 0 < limit <= 1:
+                raise DecisionError(f"{name}={limit!r} is not a share above 0 and up to 1")
         other = copy.copy(self)
         other._ask(decision)
         other._check_parameters()

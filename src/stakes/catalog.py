@@ -89,7 +89,7 @@ class MethodTable(Sequence[Method]):
         return [method.name for method in self]
 
     def filter(self, **wanted: Any) -> MethodTable:
-        """Return the methods with these attributes; `name` is a pattern such as "dm-*", `when` one of the times."""
+        """Return the methods with these attributes; `name` is a pattern such as ``"dm-*"``, `when` one of the times."""
         unknown = set(wanted) - {f.name for f in fields(Method)}
         if unknown:
             raise TypeError(f"methods have no {sorted(unknown)[0]!r}: choose from {[f.name for f in fields(Method)]}")
@@ -367,7 +367,7 @@ def _make(name: str, params: dict[str, Any], *, decides: bool = False) -> Any:
     """Return a classifier; with `decides`, one that decides by cost even if its name stands for one that does not."""
     if name in ("gb", "wgb"):
         weighted = name == "wgb"
-        defaults = {"threshold": "half" if weighted else "cost", "weighted": weighted}
+        defaults = {"weighted": True} if weighted else {}
         estimator = params.get("estimator") or EncodedClassifier(HistGradientBoostingClassifier())
         return CostDecisionClassifier(**{**defaults, **params, "estimator": estimator})
     chosen = {key: value for key, value in params.items() if key in _DECISION_FIELDS}

@@ -31,12 +31,11 @@ class CostDecisionClassifier(MemberClassifier):
         Anything with `fit` and `predict_proba`: logistic regression, gradient boosting, LightGBM, XGBoost ...
     calibration : {"sigmoid", "isotonic", "logistic"}, default=None
         How the probability is calibrated on validation records; "platt" is another name for "sigmoid".
-    threshold : {"cost", "tuned", "half"}, default="cost"
+    threshold : {"cost", "tuned", "half"}, default=None
         Positive iff the probability is above the record's T_cs; above the threshold that was cheapest on validation
-        records; or above 0.5.
+        records; or above 0.5. None is "cost", or "half" where the records were weighted.
     weighted : bool, default=False
-        Train with each record weighted by its cost (FRAMEWORK 4). The probability then contains the costs already:
-        the threshold that goes with it is "half".
+        Train with each record weighted by its cost (FRAMEWORK 4): the probability then contains the costs already.
     prefit : bool, default=False
         Take the estimator as it is: it was trained elsewhere, and the records given to fit serve to calibrate and tune.
     validation : float, "auto" or None, default="auto"
@@ -75,7 +74,7 @@ class CostDecisionClassifier(MemberClassifier):
         estimator: Any = None,
         *,
         calibration: str | None = None,
-        threshold: str = "cost",
+        threshold: str | None = None,
         weighted: bool = False,
         prefit: bool = False,
         validation: float | str | None = "auto",
@@ -107,7 +106,8 @@ class CostDecisionClassifier(MemberClassifier):
 
     def _asked(self) -> Decision:
         calibration = "platt" if self.calibration == SIGMOID else self.calibration
-        return Decision(output="average", calibration=calibration, threshold=self.threshold)
+        threshold = self.threshold or ("half" if self.weighted else "cost")
+        return Decision(output="average", calibration=calibration, threshold=threshold)
 
     def _ask(self, decision: Decision | None) -> None:
         decision = decision or self._default_decision()

@@ -121,11 +121,12 @@ class Costs:
         Where both costs are zero the record is indifferent, and the threshold is 0.5.
         """
         fp, fn = np.asarray(self.fp), np.asarray(self.fn)
-        # Relative to the larger of the two: huge costs do not overflow, denormal ones keep their ratio.
         largest = np.maximum(fp, fn)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            ratio = (fp / largest) / (fp / largest + fn / largest)
-        threshold = np.where(largest > 0, ratio, 0.5)
+        # In units of a power of two: huge costs do not overflow, denormal ones keep their ratio, and nothing is rounded
+        # before the division, so that a probability that equals the threshold is equal to it.
+        exponent = -np.frexp(largest)[1]
+        fp, fn = np.ldexp(fp, exponent), np.ldexp(fn, exponent)
+        threshold = np.where(largest > 0, fp / np.where(largest > 0, fp + fn, 1.0), 0.5)
         return float(threshold) if self.constant else threshold
 
     def of(self, y: ArrayLike) -> NDArray[np.float64]:

@@ -24,6 +24,7 @@ from sklearn.base import BaseEstimator
 from skops.io.exceptions import UnsupportedTypeException
 
 import stakes
+from stakes.atomic import write_atomically
 from stakes.bagging import CostBaggingClassifier
 from stakes.base import Records, ValidationRecords
 from stakes.boosting import CostBoostClassifier
@@ -39,7 +40,6 @@ from stakes.exceptions import ModelFileError
 from stakes.members import ModelMembers, TreeMembers
 from stakes.metacost import MetaCostClassifier
 from stakes.sampling import CPRSampler, HybridSampler, OverSampler, SMOTESampler, UnderSampler
-from stakes.study.store import write_atomically
 from stakes.tree.binning import Binning
 from stakes.tree.growing import Nodes, Space
 from stakes.tree.histogram import BINS
@@ -79,6 +79,8 @@ TRUSTED = (
     # Trees of scikit-learn: skops leaves it to us to check them, and we do.
     "sklearn.tree._tree.Tree",
     "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
+    # What an imputer remembers of its input.
+    "numpy.dtype",
     # How gradient boosting is told to check categories: a function of scikit-learn with some of its arguments.
     "functools.partial",
     "sklearn.utils.validation.check_array",

@@ -128,7 +128,8 @@ class Reference:
         self.y = val.y == 1
         self.loss = np.where(self.y, val.fn, val.fp) * (1.0 if weight is None else weight)
         self.weight = np.ones(len(val)) if weight is None else weight
-        self.t_cs = {name: data.fp / (data.fp + data.fn) for name, data in (("val", val), ("new", new))}
+        # To the last bit as it is elsewhere: a leaf's probability may be the very same fraction.
+        self.t_cs = {name: Costs(fp=data.fp, fn=data.fn).threshold() for name, data in (("val", val), ("new", new))}
         self.costs = new.fp, new.fn
         self.judges = {"val": judges, "new": np.ones((len(new), len(self.m)), bool)}
         self._memory: dict[Any, Any] = {}
@@ -232,7 +233,9 @@ def cheapest_cut(values: Any, scores: Any, positive: Any, loss: Any) -> float:
             intervals[-1][1] = ends[k + 1]
         elif bill == min(bills):
             intervals.append([ends[k], ends[k + 1]])
-    low, high = max(intervals, key=lambda interval: interval[1] - interval[0])
+    widest = max(high - low for low, high in intervals)
+    # The first of those that are equally wide but for rounding.
+    low, high = next(interval for interval in intervals if interval[1] - interval[0] >= widest * (1 - 1e-12))
     # Nothing is below a score of 0 but negative numbers.
     return -1.0 if high == 0.0 else (low + high) / 2
 

@@ -16,7 +16,7 @@ from stakes import CostBaggingClassifier, CostBoostClassifier, Decision, MetaCos
 from stakes.datasets import make_churn
 from stakes.exceptions import ModelFileError, StudyError
 from stakes.persist import save
-from stakes.study.apply import apply_model
+from stakes.study.apply import apply_model, score_to_probability
 from stakes.study.data import StudyData, load_data
 
 FP, FN = "2 * monthly_charges", "12 * monthly_charges"
@@ -120,25 +120,57 @@ def test_todays_costs_change_decisions_without_training(made: Any, tmp_path: Pat
 
 
 @pytest.mark.parametrize(
-    ("model", "is_probability"),
+    ("model", "calibrates"),
     [
         (forest(decision=Decision(threshold="tuned")), True),
-        (forest(decision=Decision(member="cost", vote_weight="squared_odds")), False),
-        (boosting(), False),
-        (boosting(decision=Decision(calibration="platt", threshold="cost")), True),
-        (MetaCostClassifier(forest(), random_state=0), False),
+        (forest(decision=Decision(member="cost", vote_weight="squared_odds")), True),
+        (forest(sampling="cpr"), False),
+        (boosting(decision=Decision(calibration="platt", threshold="cost")), False),
+        (boosting(validation=0.2), True),
     ],
 )
-def test_every_kind_of_model_can_be_applied(model: Any, is_probability: bool, tmp_path: Path) -> None:
+def test_every_kind_of_model_can_be_applied(model: Any, calibrates: bool, tmp_path: Path) -> None:
     data = study_data(tmp_path)
-    fit_and_save(data, tmp_path / "best.skops", model)
+    assert data.costs is not None
+    model.fit(data.frame, data.positive.astype(int), fp_cost=data.costs.fp, fn_cost=data.costs.fn)
+    save(model, tmp_path / "best.skops", info={**data.info, "probability": score_to_probability(model)})
     frame = records(150, seed=3)
     applied = apply_model(tmp_path / "best.skops", write(frame, tmp_path / "new.csv"), tmp_path / "out.csv")
     found, charge = read(tmp_path / "out.csv"), frame["monthly_charges"].to_numpy()
-    positive = model.predict(frame.select(data.frame.columns), fp_cost=2 * charge, fn_cost=12 * charge) == 1
-    assert (found["decision"] == "yes").to_list() == positive.tolist()
+    X, costs = frame.select(data.frame.columns), {"fp_cost": 2 * charge, "fn_cost": 12 * charge}
+    assert (found["decision"] == "yes").to_list() == (model.predict(X, **costs) == 1).tolist()
     assert ((found["score"] > found["threshold"]) == (found["decision"] == "yes")).all()
-    assert bool(applied.notes) != is_probability
+    np.testing.assert_array_equal(found["score"], model.predict_proba(X, **costs)[:, 1])
+    assert (not found["score"].equals(found["probability"], check_names=False)) == calibrates
+    # Calibrated or not, the higher the score, the higher the probability.
+    order = found["score"].arg_sort()
+    assert found["probability"].gather(order).diff().drop_nulls().min() >= -1e-12
+    np.testing.assert_allclose(found["expected_cost_if_negative"], found["probability"] * 12 * charge, rtol=1e-12)
+    assert not applied.notes
+
+
+def test_probabilities_by_which_costs_are_expected_are_calibrated(tmp_path: Path) -> None:
+    data = study_data(tmp_path)
+    assert data.costs is not None
+    model = forest(n_estimators=30, sampling="cpr", decision=Decision(threshold="tuned"))
+    model.fit(data.frame, data.positive.astype(int), fp_cost=data.costs.fp, fn_cost=data.costs.fn)
+    save(model, tmp_path / "best.skops", info={**data.info, "probability": score_to_probability(model)})
+    new = write(records(3000, seed=5), tmp_path / "new.csv")
+    apply_model(tmp_path / "best.skops", new, tmp_path / "out.csv")
+    found = read(tmp_path / "out.csv")
+    share = (found["churn"] == "yes").mean()
+    assert abs(found["probability"].mean() - share) < 0.1 < abs(found["score"].mean() - share)
+
+
+def test_nothing_is_expected_where_scores_are_no_probabilities(tmp_path: Path) -> None:
+    data = study_data(tmp_path)
+    for model in (MetaCostClassifier(forest(), random_state=0), boosting()):
+        fit_and_save(data, tmp_path / "best.skops", model)
+        new = write(records(50, seed=3), tmp_path / "new.csv")
+        applied = apply_model(tmp_path / "best.skops", new, tmp_path / "out.csv")
+        assert applied.expected_cost is None
+        assert "what to expect is not known" in applied.notes[0]
+        assert read(tmp_path / "out.csv").columns[-3:] == ["decision", "score", "threshold"]
 
 
 def test_a_model_of_class_imbalance_has_no_expected_costs(tmp_path: Path) -> None:
@@ -269,7 +301,7 @@ def test_a_model_without_its_columns_is_refused(made: Any, tmp_path: Path) -> No
 # Not by getrusage, which starts from the peak of the process that started this one.
 PEAK = """
 import sys
-from stakes.study.apply import apply_model
+from stakes.study.apply import apply_model, score_to_probability
 apply_model(sys.argv[1], sys.argv[2], sys.argv[3], batch_size=20_000)
 print(next(line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM")))
 """

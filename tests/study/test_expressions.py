@@ -128,7 +128,7 @@ def test_arithmetic_is_that_of_python(text: str) -> None:
     [
         ("12 * charges", "there is no column 'charges': did you mean 'charge'"),
         ("12 * CHARGE", "did you mean 'charge'"),
-        ("zebra", "there is no column 'zebra': the columns are charge, months"),
+        ("zebra", "there is no column 'zebra': the columns are 'charge', 'months'"),
         ("plan * 2", "column 'plan' is not numeric, it has 'a'"),
         ("1 / charge", "division by zero in record 3"),
         ("charge / (months - months)", "division by zero in 3 records, the first of them record 1"),

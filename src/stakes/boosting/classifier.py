@@ -76,9 +76,9 @@ class CostBoostClassifier(MemberClassifier):
     classes_ : ndarray of shape (2,)
     members_ : TreeMembers or ModelMembers
         The trained members.
-    estimator_weights_ : ndarray of shape (n_rounds_,)
+    estimator_weights_ : ndarray of shape (`n_rounds_`,)
         The alpha of each member.
-    estimator_errors_ : ndarray of shape (n_rounds_,)
+    estimator_errors_ : ndarray of shape (`n_rounds_`,)
         The weight of the training records that each member got wrong, of a total of 1.
     n_rounds_ : int
         How many members were kept.
@@ -217,6 +217,8 @@ class CostBoostClassifier(MemberClassifier):
             costs = with_class_means(costs, records.positive, type(sampler).__name__)
         weight = np.ones(len(records)) if records.weight is None else records.weight
         problem = Problem(records.positive, records.costs, self.n_estimators, weight)
+        if sampler is not None:
+            sampler = sampler.prepare(records.positive.astype(np.int64), costs, rng, self.n_estimators, X)
         ground = Ground(records, X, sampler, costs, rng)
         self.member_ = "label" if self.decision is None else self.decision.member
         with ThreadPoolExecutor(self._n_threads) as pool:

@@ -7,7 +7,7 @@ all of them. One decision is the special case that the classifiers use; all of t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -376,7 +376,7 @@ def _settled(decision: Decision, votes: Votes) -> Decision:
         raise DecisionError("vote_weight='node' is the mean weight in a leaf: only weighted ensembles have one")
     if decision.calibration == "logistic_unscaled" and votes.weight is None:
         raise DecisionError("calibration='logistic_unscaled' needs the alphas of boosting: choose 'logistic'")
-    return decision if decision.output else Decision(**{**vars(decision), "output": output})
+    return decision if decision.output else replace(decision, output=output)
 
 
 def _fixed_first(columns: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:

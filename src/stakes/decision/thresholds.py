@@ -192,7 +192,9 @@ def _middle_of_widest(values: NDArray[np.floating], optimal: NDArray[np.bool_]) 
     edges = np.flatnonzero(np.diff(optimal, prepend=False, append=False))
     first, last = edges[::2], edges[1::2] - 1
     left, right = lower[first] / 2, upper[last] / 2  # halves: their sum and difference cannot overflow
-    widest = np.argmax(right - left)
+    # The first of those that are equally wide but for rounding, as the gaps between shares of votes are.
+    width = right - left
+    widest = np.argmax(width >= width.max() * (1 - EQUAL))
     first, last, middle = first[widest], last[widest], (left + right)[widest]
     if last == values.size or middle < upper[last]:
         return float(middle)

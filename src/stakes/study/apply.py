@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO, Any
 
@@ -15,16 +15,17 @@ from joblib import parallel_config
 from numpy.typing import NDArray
 
 from stakes.costs import Costs
+from stakes.decision.calibration import Platt
 from stakes.exceptions import CostsNeededError, StudyError
 from stakes.persist import load, read_info
 from stakes.study.data import evaluate_cost
 from stakes.study.expressions import Expression, did_you_mean, parse
 from stakes.study.files import check_finite, column_names, conform, read_batches
 
-__all__ = ["Applied", "apply_model"]
+__all__ = ["Applied", "apply_model", "score_to_probability"]
 
 DECISION = ("decision", "score", "threshold")
-EXPECTED = ("expected_cost_if_positive", "expected_cost_if_negative", "expected_saving")
+EXPECTED = ("probability", "expected_cost_if_positive", "expected_cost_if_negative", "expected_saving")
 BATCH = 1 << 16
 
 
@@ -41,7 +42,7 @@ class Applied:
     positive : str
         What the positive class is called.
     expected_cost : float or None
-        What the mistakes among these decisions are expected to cost; None where costs are not known.
+        What the mistakes among these decisions are expected to cost; None where costs or probabilities are not known.
     expected_saving : float or None
         How much less that is than acting on no record.
     notes : list of str
@@ -81,8 +82,10 @@ def apply_model(
 
         - `decision`, the class it is taken for;
         - `score` and `threshold`: it is taken for positive iff its score is above its threshold;
-        - `expected_cost_if_positive`, (1 - score) times the cost of a false positive, and
-          `expected_cost_if_negative`, score times the cost of a false negative;
+        - `probability` of the positive class: the score where the model decides by expected cost, and otherwise the
+          score calibrated on the validation records of the study;
+        - `expected_cost_if_positive`, (1 - probability) times the cost of a false positive, and
+          `expected_cost_if_negative`, probability times the cost of a false negative;
         - `expected_saving`: how much less the decision is expected to cost than not to act; 0 for the negative ones.
     fp_cost, fn_cost : str or float, default=None
         Today's costs: numbers, or arithmetic over the columns of the new file. Those of the study by default.
@@ -106,7 +109,7 @@ def apply_model(
             output.write(decided)
             n_records += len(decided)
             n_positive += int((decided.get_column("decision") == task.labels[1]).sum())
-            if task.costs:
+            if task.expects:
                 saving = float(decided.get_column("expected_saving").to_numpy().sum())
                 expected_saving += saving
                 expected_cost += float(decided.get_column("expected_cost_if_negative").to_numpy().sum()) - saving
@@ -119,8 +122,8 @@ def apply_model(
         n_records=n_records,
         n_positive=n_positive,
         positive=task.labels[1],
-        expected_cost=expected_cost if task.costs else None,
-        expected_saving=expected_saving if task.costs else None,
+        expected_cost=expected_cost if task.expects else None,
+        expected_saving=expected_saving if task.expects else None,
         notes=task.notes,
     )
 
@@ -154,9 +157,11 @@ class _Task:
         self.positive = _positive_label(self.model)
         negative = next(label for label in self.model.classes_ if label != self.positive)
         self.labels = tuple(info.get("classes", (str(negative), str(self.positive))))
+        self.probability = _probability(self.model, info)
+        self.expects = bool(self.costs) and self.probability is not None
         self.notes = []
-        if self.costs and not _is_probability(self.model):
-            self.notes.append("the score is a share of votes and not a probability: expected costs are rough")
+        if self.costs and not self.expects:
+            self.notes.append("the scores of this model are not probabilities: what to expect is not known")
 
     def decide(self, batch: pl.DataFrame, first_record: int) -> pl.DataFrame:
         """Return a batch of records with the decisions on them."""
@@ -174,10 +179,12 @@ class _Task:
             "score": score,
             "threshold": np.broadcast_to(threshold, n),
         }
-        if costs:
-            of_costs = Costs(fp=costs["fp_cost"], fn=costs["fn_cost"]).arrays(n)
-            act, leave = (1.0 - score) * of_costs[0], score * of_costs[1]
-            found |= dict(zip(EXPECTED, (act, leave, np.where(positive, leave - act, 0.0)), strict=True))
+        if self.expects:
+            assert self.probability is not None
+            p = self.probability(score)
+            fp, fn = Costs(fp=costs["fp_cost"], fn=costs["fn_cost"]).arrays(n)
+            act, leave = (1.0 - p) * fp, p * fn
+            found |= dict(zip(EXPECTED, (p, act, leave, np.where(positive, leave - act, 0.0)), strict=True))
         kept = [batch.get_column(name) for name in self.keep]
         if not kept:
             kept = [pl.Series("record", np.arange(first_record, first_record + n))]
@@ -223,11 +230,26 @@ def _positive_label(model: Any) -> Any:
     return model.classes_[1] if given is None else given
 
 
-def _is_probability(model: Any) -> bool:
-    decision = getattr(model, "decision_", None)
-    if decision is None:
-        return False
-    return decision.calibration is not None or model.rules_.decisions[0].output == "average"
+def score_to_probability(model: Any) -> dict[str, float]:
+    """Return what makes a probability of a model's score: Platt scaling, fitted to its validation records.
+
+    Scores may be shares of votes, or contain the costs that the model was trained by. Kept with a model file as
+    ``info["probability"]``, this is what `apply_model` expects costs by.
+    """
+    evidence = model.validation_.evidence(model.members_, 1)
+    score = model.rules_.scores(evidence.said, evidence.costs, counts=evidence.counts)[0]
+    known = ~np.isnan(score)
+    return asdict(Platt.fit(score[known], evidence.positive[known], np.ones(int(known.sum()))))
+
+
+def _probability(model: Any, info: dict[str, Any]) -> Callable[[NDArray[np.float64]], NDArray[np.float64]] | None:
+    """Return how a score becomes a probability; None if that is not known."""
+    decision = model.rules_.decisions[0] if hasattr(model, "rules_") else None
+    is_calibrated = decision is not None and (decision.output == "average" or decision.calibration is not None)
+    by_cost = decision is not None and decision.threshold == "cost"
+    if is_calibrated and (by_cost or "probability" not in info):
+        return lambda score: score
+    return Platt(**info["probability"]) if "probability" in info else None
 
 
 def _decide(

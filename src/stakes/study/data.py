@@ -125,7 +125,7 @@ class StudyData:
         digest = hashlib.sha256(repr((self.classes, self.test_fraction, self.validation_fraction)).encode())
         for column in self.frame.iter_columns():
             digest.update(repr((column.name, column.dtype)).encode())
-            _add_values(digest, column.alias("values"))
+            _add_values(digest, column)
         costs = (None, None) if self.costs is None else (self.costs.fp, self.costs.fn)
         for array in (self.positive, *costs, self.test_rows, self.validation_rows):
             digest.update(b"none" if array is None else np.asarray(array).tobytes())
@@ -136,6 +136,8 @@ class StudyData:
 def _add_values(digest: Any, column: pl.Series) -> None:
     """Add the values of a column to a digest, as they are and not as polars happens to keep them."""
     digest.update(column.is_null().to_numpy().tobytes())
+    if column.dtype in (pl.Categorical, pl.Enum):
+        column = column.cast(pl.String)
     if column.dtype == pl.String:
         texts = column.fill_null("")
         digest.update(texts.str.len_bytes().to_numpy().tobytes())
@@ -255,7 +257,6 @@ def _to_drop(drop: Iterable[str], columns: list[str], target: str) -> list[str]:
 
 def _classes(column: pl.Series, target: str, positive: Any) -> tuple[NDArray[np.bool_], tuple[str, str]]:
     """Return which records are positive, and what the classes are called: the negative and the positive one."""
-    column = column.alias("values")
     if column.null_count():
         missing = in_records(column.is_null().arg_true())
         raise StudyError(f"--target {target!r} is missing in {missing}: leave them out, or fill them in")
@@ -336,10 +337,9 @@ def _features(frame: pl.DataFrame, source: str, notes: list[str]) -> pl.DataFram
     """Return the columns that can be learnt from, with a note on each of the others."""
     kept = []
     for column in frame.iter_columns():
-        values = column.alias("values")
-        if not values.count():
+        if not column.count():
             notes.append(f"column {column.name!r} is left out: it is empty")
-        elif values.dtype == pl.String and values.n_unique() == len(values):
+        elif column.dtype == pl.String and column.n_unique() == len(column):
             notes.append(f"column {column.name!r} is left out: its texts are different in all records, like names")
         else:
             kept.append(column)
@@ -379,10 +379,10 @@ def _take_part(frame: pl.DataFrame, asked: str | float | Path, what: str) -> tup
 def _rows_above(frame: pl.DataFrame, name: str, sign: str, value: str, *, what: str) -> Rows:
     if name not in frame.columns:
         raise StudyError(f"{what}: there is no column {name!r}{did_you_mean(name, frame.columns)}")
-    column = frame.get_column(name).alias("values")
+    column = frame.get_column(name)
     if column.null_count():
         raise StudyError(f"{what}: column {name!r} is missing in {in_records(column.is_null().arg_true())}")
-    kind = kinds_of(column.to_frame())["values"]
+    kind = kinds_of(frame)[name]
     limit, wrong = as_kind(pl.Series([value]), kind)
     if wrong.any() or limit.null_count():
         raise StudyError(f"{what}: {value!r} is not a {kind}, as column {name!r} is")

@@ -158,7 +158,8 @@ def did_you_mean(name: str, names: Iterable[str]) -> str:
     near = [by_lower[each] for each in difflib.get_close_matches(name.lower(), by_lower, n=3, cutoff=0.6)]
     if near:
         return f": did you mean {' or '.join(map(repr, near))}?"
-    return f": the columns are {', '.join(list(by_lower.values())[::-1][:10])}" + ("..." if len(by_lower) > 10 else "")
+    first = ", ".join(map(repr, list(by_lower.values())[::-1][:10]))
+    return f": the columns are {first}" + ("..." if len(by_lower) > 10 else "")
 
 
 def parse(expression: str | float, *, what: str) -> Expression:

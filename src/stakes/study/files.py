@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import csv
+import codecs
 import gzip
 import io
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
-import numpy as np
 import polars as pl
 
 from stakes.exceptions import StudyError
@@ -46,13 +45,19 @@ def read_file(path: str | Path) -> pl.DataFrame:
         if _is_parquet(path):
             frame = pl.read_parquet(path)
         else:
+            separator, names = _csv_layout(path)
             # Types by the whole file: a text in the last line must not come as a surprise.
-            separator = _csv_layout(path).separator
             frame = pl.read_csv(path, separator=separator, infer_schema_length=None, try_parse_dates=True)
+            frame.columns = names  # quotes in names too, as they are meant
     except (pl.exceptions.PolarsError, OSError, EOFError) as error:
         raise _unreadable(path, error) from None
+    if frame.width:  # blank lines are no records
+        frame = frame.filter(~pl.all_horizontal(pl.all().is_null()))
     if not frame.height:
         raise StudyError(f"{path.name} has no records")
+    for name in frame.columns:
+        if name == "*" or (name.startswith("^") and name.endswith("$")):
+            raise StudyError(f"{path.name} has a column {name!r}, which polars takes for a pattern: rename it")
     return frame
 
 
@@ -125,13 +130,15 @@ class _CsvLayout(NamedTuple):
 def _csv_layout(path: Path) -> _CsvLayout:
     """Return how the columns of a CSV file are separated, and what they are called."""
     with _open(path) as file:
-        start = file.read(1 << 20).decode("utf-8-sig", errors="ignore")
-    if not start.strip():
+        if b"\x00" in file.read(1 << 16):
+            raise StudyError(f"{path.name} is neither CSV nor Parquet: save it as one of them")
+        file.seek(0)
+        header = next(_csv_records(file), b"").removeprefix(codecs.BOM_UTF8)
+    if not header.strip():
         raise StudyError(f"{path.name} is empty")
-    if "\x00" in start:
-        raise StudyError(f"{path.name} is neither CSV nor Parquet: save it as one of them")
-    separator = max(SEPARATORS, key=start.splitlines()[0].count)
-    names = next(csv.reader(io.StringIO(start), delimiter=separator))
+    separator = max(SEPARATORS, key=lambda each: header.count(each.encode()))
+    found = pl.read_csv(io.BytesIO(header), separator=separator, has_header=False, infer_schema=False).row(0)
+    names = ["" if name is None else str(name) for name in found]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise StudyError(f"{path.name} has more than one column {twice[0]!r}: give each a name of its own")
@@ -178,23 +185,18 @@ def _kind(dtype: pl.DataType) -> str | None:
 
 
 def tidy(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
-    """Return the columns in the types that are used from here on, without blank records; and what was left out.
+    """Return the columns in the types that are used from here on, and what was left out.
 
     A column of texts that are all numbers, apart from marks for missing ones, becomes a column of numbers.
     """
     notes, columns = [], []
-    blank = pl.Series(np.logical_and.reduce([column.is_null().to_numpy() for column in frame.iter_columns()]))
-    if blank.any():
-        notes.append(f"{blank.sum():,} blank records are left out")
-        frame = frame.filter(~blank)
     for column in frame.iter_columns():
         if not column.name.strip():
             notes.append("a column without a name is left out")
         elif _kind(column.dtype) is None and column.dtype != pl.Null:
             notes.append(f"column {column.name!r} is left out: {column.dtype} is not a type that a model can use")
         else:
-            # Polars would take names such as "*" for patterns.
-            columns.append(_tidy_column(column.alias("values")).alias(column.name))
+            columns.append(_tidy_column(column).alias(column.name))
     return pl.DataFrame(columns), notes
 
 
@@ -247,7 +249,7 @@ def conform(frame: pl.DataFrame, kinds: Mapping[str, str], *, source: str, first
         )
     columns = []
     for name, kind in kinds.items():
-        given = frame.get_column(name).alias("values")
+        given = frame.get_column(name)
         column, wrong = as_kind(given, kind)
         if wrong.any():
             raise StudyError(
@@ -276,7 +278,7 @@ def as_kind(column: pl.Series, kind: str) -> tuple[pl.Series, pl.Series]:
         found = lower.replace_strict({"true": True, "false": False}, default=None, return_dtype=pl.Boolean)
     else:
         try:
-            found = texts.str.strptime(wanted, strict=False)
+            found = _tidy_column(texts.str.strptime(wanted, strict=False))
         except pl.exceptions.PolarsError:  # not one of them is like a date
             found = pl.Series([None] * len(texts), dtype=wanted)
     return found, texts.is_not_null() & found.is_null()
@@ -295,7 +297,7 @@ def check_finite(frame: pl.DataFrame, *, source: str, first_record: int = 1) -> 
     """Raise an error if a number is infinite in any record."""
     for column in frame.iter_columns():
         if column.dtype.is_float():
-            infinite = column.alias("values").is_infinite()
+            infinite = column.is_infinite()
             if infinite.any():
                 where = in_records(infinite.arg_true(), first_record)
                 raise StudyError(

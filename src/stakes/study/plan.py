@@ -51,6 +51,8 @@ class Config:
     seed : int
     tree, stump : dict
         Parameters of the trees of bagging, and of boosting.
+    tree_of : dict of str to dict
+        Parameters of the trees of methods by name or pattern such as "*rf", in place of those.
     """
 
     methods: tuple[str, ...] = ("quick",)
@@ -64,6 +66,7 @@ class Config:
     seed: int = 0
     tree: dict[str, Any] = field(default_factory=dict)
     stump: dict[str, Any] = field(default_factory=dict)
+    tree_of: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for name, least in (("trees", 1), ("repeats", 1), ("seed", 0)):

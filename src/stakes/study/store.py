@@ -6,8 +6,6 @@ import fcntl
 import hashlib
 import io
 import json
-import os
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,28 +13,14 @@ from typing import Any
 
 import polars as pl
 
+from stakes.atomic import write_atomically
 from stakes.exceptions import StudyError
 
-__all__ = ["Store", "write_atomically"]
+__all__ = ["Store"]
 
 CONFIG = "study.json"
 LOCK = "study.lock"
 UNITS = "units"
-
-
-def write_atomically(path: Path, content: bytes) -> None:
-    """Write a file so that it is there whole, or not at all."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(name, 0o644)
-        os.replace(name, path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
 
 
 class Store:

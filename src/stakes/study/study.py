@@ -15,6 +15,7 @@ from joblib import Parallel, cpu_count, delayed, parallel_config
 import stakes
 from stakes.exceptions import StudyError
 from stakes.persist import save
+from stakes.study.apply import score_to_probability
 from stakes.study.data import StudyData
 from stakes.study.leaderboard import average, decision_of, ranked, trained
 from stakes.study.plan import RATIOS, Config, Unit, plan_units, with_metacost
@@ -59,7 +60,7 @@ class Study:
     out : path
         The directory of the results. The same study again goes on where it was stopped.
     methods : sequence of str, default=("quick",)
-        Names of the catalogue, patterns such as "dm-*", "all" or "quick".
+        Names of the catalogue, patterns such as ``"dm-*"``, "all" or "quick".
     trees, repeats : int, default=100 and 3
         Members of an ensemble, and splits into training and validation records.
     train_costs : sequence of str, default=("record",)
@@ -78,6 +79,8 @@ class Study:
     progress : {"live", "plain", "quiet"}, default="quiet"
     tree, stump : dict, default=None
         Parameters of the trees of bagging, and of those of boosting.
+    tree_of : dict of str to dict, default=None
+        Parameters of the trees of methods by name or pattern such as ``"*rf"``, in place of those.
 
     Examples
     --------
@@ -105,6 +108,7 @@ class Study:
         progress: str = "quiet",
         tree: dict[str, Any] | None = None,
         stump: dict[str, Any] | None = None,
+        tree_of: dict[str, dict[str, Any]] | None = None,
     ) -> None:
         self.data = data
         self.directory = Path(out)
@@ -120,6 +124,7 @@ class Study:
             seed=seed,
             tree=tree or {},
             stump=stump or {},
+            tree_of=tree_of or {},
         )
         self.jobs = jobs
         self.dask = dask
@@ -217,7 +222,8 @@ class Study:
         store.write("leaderboard.csv", leaderboard.write_csv().encode())
         store.write("summary.json", json.dumps(summary, indent=1).encode())
         if best is not None and row is not None:
-            save(best, store.directory / "best.skops", info={**self.data.info, "model": row})
+            info = {**self.data.info, "model": row, "probability": score_to_probability(best)}
+            save(best, store.directory / "best.skops", info=info)
         write_report(store.directory)
         return StudyResult(results.drop("outcome"), leaderboard, summary, store.directory)
 

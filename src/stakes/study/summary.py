@@ -62,7 +62,8 @@ def best_classifier(row: dict[str, Any], data: StudyData, config: Config, n_jobs
     decision = decision_of(row)
     unit = Unit(0, row["method"], row["train_costs"], (decision.member,))
     classifier = fit_unit(make_unit_classifier(config, unit, n_jobs), unit, parts)
-    return classifier.with_decision(decision, max_fpr=config.max_fpr, max_acted=config.max_acted)
+    limits = {"max_fpr": config.max_fpr, "max_acted": config.max_acted} if decision.threshold == "tuned" else {}
+    return classifier.with_decision(decision, **limits)
 
 
 def _decision_costs(row: dict[str, Any], real: Costs | None) -> Costs:

@@ -36,6 +36,8 @@ __all__ = ["Nodes", "Settings", "Space", "grow"]
 FEW = 128
 # A node whose records fit into this many bytes gets a copy of them, so that its subtree works in the cache (measured).
 CACHE_BYTES = 1 << 18
+# A class is rare with at most one in this many of the weight.
+RARE = 10
 
 
 class Settings(NamedTuple):
@@ -260,11 +262,19 @@ def _find_split(
     categoricals: Bytes,
     settings: Settings,
     count_bits: int,
+    all_p: int,
+    all_n: int,
+    all_c: int,
     loss_here: float,
 ) -> Split:
-    """Return the best split of the records ``rows[start:end]`` on the features that this node looks at."""
+    """Return the best split of the records ``rows[start:end]`` on the features that this node looks at.
+
+    The node's positives and negatives weigh `all_p` and `all_n`, and it has `all_c` records.
+    """
     criterion, min_leaf, n_draw = settings.criterion, settings.min_samples_leaf, settings.max_features
-    mergeable = min_leaf <= 1 and criterion != GAIN_RATIO
+    # Taking bins of one class together saves cuts where one class is rare; elsewhere the processor guesses wrong at
+    # every second bin, which takes longer than the cuts do (measured).
+    mergeable = min_leaf <= 1 and criterion != GAIN_RATIO and RARE * min(all_p, all_n) <= all_p + all_n
     if n_draw < features.shape[0]:
         for j in range(n_draw):
             _draw(features, j, random)
@@ -294,7 +304,9 @@ def _find_split(
                 continue
             if categorical:
                 sort_by_share(occupied, k)
-            best, more, n_more = best_split(best, occupied, k, feature, categorical, criterion, min_leaf, mean_gain)
+            best, more, n_more = best_split(
+                best, occupied, k, all_p, all_n, all_c, feature, categorical, criterion, min_leaf, mean_gain
+            )
             gains += more
             n_gains += n_more
         if look == 0 and n_gains > 0:
@@ -395,7 +407,8 @@ def grow(
         loss_here = node_loss(criterion, float(whole[node, 1]), float(whole[node, 0]))
         best = _find_split(
             my_bins, my_payload, my_positive, rows, start, end, slot, hist, few_hist, used, occupied,
-            features, random, space.n_bins, space.categorical, settings, count_bits, loss_here,
+            features, random, space.n_bins, space.categorical, settings, count_bits,
+            whole[node, 1], whole[node, 0], count[node, 0] + count[node, 1], loss_here,
         )  # fmt: skip
         if best.feature < 0 or (criterion == COST and not settings.break_ties and best.loss >= loss_here):
             continue

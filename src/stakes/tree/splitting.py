@@ -151,6 +151,9 @@ def best_split(
     best: Split,
     occupied: Ints,
     k: int,
+    all_p: int,
+    all_n: int,
+    all_c: int,
     feature: int,
     categorical: bool,
     criterion: int,
@@ -159,14 +162,11 @@ def best_split(
 ) -> tuple[Split, float, int]:
     """Return the better of `best` and the best split of `feature`; and the sum and number of its splits' gains.
 
+    The node's positives and negatives weigh `all_p` and `all_n`, and it has `all_c` records.
+
     A gain ratio counts only for splits with at least the mean gain of all splits of the node (FRAMEWORK 5.1); the
     sum and number serve to find that mean in a first pass, with ``mean_gain=inf``. They are 0 for other criteria.
     """
-    all_p, all_n, all_c = 0, 0, 0
-    for i in range(k):
-        all_p += occupied[POSITIVE, i]
-        all_n += occupied[NEGATIVE, i]
-        all_c += occupied[COUNT, i]
     # Missing values of a numeric feature go left or right, whichever is better, or right alone. Those of a
     # categorical one are a category like the others.
     start = 1 if occupied[FIRST, 0] == MISSING and not categorical else 0

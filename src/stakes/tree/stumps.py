@@ -62,12 +62,16 @@ def _search(
 ) -> Split:
     """Make the histograms of a block of features, and return the best split on one of them."""
     hist[block] = 0
+    above, below = np.int64(0), np.int64(0)
     for i in range(words.shape[0]):
         value = (np.int64(weight[i] * scale + 0.5) << count_bits) | 1
         side = np.int64(positive[i])
+        above += value * side
+        below += value * (1 - side)
         word = words[i, block]
         for j in range(BLOCK):
             hist[block, j, 2 * np.int64((word >> np.uint64(8 * j)) & np.uint64(0xFF)) + side] += value
+    all_p, all_n, all_c = above >> count_bits, below >> count_bits, np.int64(words.shape[0])
     occupied = np.empty(ENTRIES, np.int64)
     best = NO_SPLIT
     for j in range(min(BLOCK, n_bins.shape[0] - BLOCK * block)):
@@ -79,7 +83,9 @@ def _search(
             continue
         if categorical:
             sort_by_share(occupied, k)
-        best, _, _ = best_split(best, occupied, k, feature, categorical, criterion, min_leaf, -np.inf)
+        best, _, _ = best_split(
+            best, occupied, k, all_p, all_n, all_c, feature, categorical, criterion, min_leaf, -np.inf
+        )
     return best
 
 

@@ -17,7 +17,7 @@ from stakes.study.report.boards import boards_section
 from stakes.study.report.closer import closer
 from stakes.study.report.headline import answer
 from stakes.study.report.markup import Markup, as_data, code, join, tag
-from stakes.study.store import write_atomically
+from stakes.atomic import write_atomically
 
 __all__ = ["render", "write_report"]
 

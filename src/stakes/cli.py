@@ -1,0 +1,459 @@
+"""The command `stakes`: study, apply, report, methods, demo.
+
+Commands import what they need when they run, so that help comes at once. Whatever is wrong with what a user gave is
+said in one line, with exit code 2. A command that lives in a module of its own is added here by ``app.add_typer``.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from stakes.study.data import StudyData
+    from stakes.study.study import StudyResult
+
+__all__ = ["app", "main"]
+
+BAD_INPUT = 2
+INTERRUPTED = 130
+TOP = 10
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    help="Find out which method saves the most money, given data and what mistakes cost.",
+)
+
+
+class MetaCost(StrEnum):
+    """By which decisions MetaCost teaches a readable tree."""
+
+    best = "best"
+    all = "all"
+    none = "none"
+
+
+class ProgressMode(StrEnum):
+    """How a study tells how far it is."""
+
+    live = "live"
+    plain = "plain"
+    quiet = "quiet"
+
+
+class When(StrEnum):
+    """When costs act."""
+
+    before = "before"
+    during = "during"
+    after = "after"
+    never = "never"
+
+
+# Options that several commands have.
+FpCost = Annotated[
+    str | None,
+    typer.Option(
+        "--fp-cost",
+        metavar="EXPR",
+        help='What a false positive costs: a number, or arithmetic over columns such as "2 * MonthlyCharges".',
+    ),
+]
+FnCost = Annotated[
+    str | None, typer.Option("--fn-cost", metavar="EXPR", help="What a false negative costs, in the same way.")
+]
+Jobs = Annotated[int | None, typer.Option(min=1, help="How many processes to use; all cores by default.")]
+Seed = Annotated[int, typer.Option(min=0, help="Everything random depends on it alone.")]
+Mode = Annotated[
+    ProgressMode | None,
+    typer.Option("--progress", help="A live bar, lines for a log, or nothing. By default what fits the terminal."),
+]
+
+
+@app.callback(invoke_without_command=True)
+def stakes(version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False) -> None:
+    """Find out which method saves the most money, given data and what mistakes cost."""
+    if version:
+        import stakes as package
+
+        typer.echo(package.__version__)
+        raise typer.Exit
+
+
+@app.command()
+def study(
+    data: Annotated[Path, typer.Argument(metavar="DATA", help="A CSV or Parquet file, one record in a row.")],
+    target: Annotated[str, typer.Option(metavar="COLUMN", help="The column with the two classes.")],
+    positive: Annotated[
+        str | None,
+        typer.Option(metavar="VALUE", help="The value of the positive class; by default the one sorted last."),
+    ] = None,
+    fp_cost: FpCost = None,
+    fn_cost: FnCost = None,
+    drop: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMN", help="Not a feature, though costs may use it. Several: with commas, or again."),
+    ] = None,
+    methods: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME", help='Names, patterns such as "dm-*", quick or all. Several: with commas, or again.'
+        ),
+    ] = None,
+    trees: Annotated[int, typer.Option(min=1, help="Members of each ensemble.")] = 100,
+    repeats: Annotated[int, typer.Option(min=1, help="Different splits into training and validation records.")] = 3,
+    test: Annotated[
+        str,
+        typer.Option(
+            metavar="PART",
+            help='What to test on: a share of the records, a file of the same layout, or "COLUMN>VALUE" for a split in '
+            "time.",
+        ),
+    ] = "0.2",
+    validation: Annotated[
+        str, typer.Option(metavar="PART", help="What to choose by, in the same way, among what is not for testing.")
+    ] = "0.2",
+    train_costs: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COSTS",
+            help='What to train by: record, "class means", or pairs such as 1:6. Several: with commas, or again.',
+        ),
+    ] = None,
+    measure: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="What is compared: cost, savings, profit, roi, cost_reduction, amount_detected; and without costs "
+            "balanced_accuracy, g_mean, f1, average_precision, auc.",
+        ),
+    ] = None,
+    max_fpr: Annotated[
+        float | None, typer.Option(min=0, max=1, metavar="SHARE", help="The largest false positive rate to accept.")
+    ] = None,
+    max_acted: Annotated[
+        float | None, typer.Option(min=0, max=1, metavar="SHARE", help="The largest share of records to act on.")
+    ] = None,
+    metacost: Annotated[
+        MetaCost, typer.Option(help="Teach a readable tree by the best decision, by all, or by none.")
+    ] = MetaCost.best,
+    jobs: Jobs = None,
+    dask: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="Run on a Dask cluster: the address of its scheduler.")
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Where to keep the results; by default the name of the file with -study."),
+    ] = None,
+    seed: Seed = 0,
+    progress: Mode = None,
+) -> None:
+    """Try methods and decisions on data, and report which saves the most money.
+
+    The same command again goes on where the last one was stopped.
+    """
+    directory = out or Path(f"{data.name.split('.')[0]}-study")
+    with _plain_errors(resume=directory):
+        from stakes.study.data import load_data
+
+        loaded = load_data(
+            data,
+            target=target,
+            positive=positive,
+            fp_cost=fp_cost,
+            fn_cost=fn_cost,
+            drop=drop or (),
+            test=test,
+            validation=validation,
+        )
+        for note in loaded.info["notes"]:
+            typer.echo(f"Note: {note}.", err=True)
+        _run_study(
+            loaded,
+            methods=_listed(methods, "quick"),
+            trees=trees,
+            repeats=repeats,
+            train_costs=_listed(train_costs, "record"),
+            measure=measure,
+            max_fpr=max_fpr,
+            max_acted=max_acted,
+            metacost=metacost.value,
+            jobs=jobs,
+            dask=dask,
+            out=directory,
+            seed=seed,
+            progress=progress,
+        )
+
+
+@app.command()
+def demo(
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Where to keep the results; a temporary directory by default.")
+    ] = None,
+    jobs: Jobs = None,
+    seed: Seed = 0,
+    progress: Mode = None,
+) -> None:
+    """Run a small study end to end, on simulated card transactions with their amounts."""
+    with _plain_errors(resume=out):
+        import tempfile
+
+        import polars as pl
+
+        from stakes.datasets import make_transactions
+        from stakes.study.data import load_data
+
+        directory = out or Path(tempfile.mkdtemp(prefix="stakes-demo-"))
+        directory.mkdir(parents=True, exist_ok=True)
+        made = make_transactions(30_000, random_state=seed)
+        data = directory / "transactions.csv"
+        made.frame.with_columns(fraud=pl.Series(made.target)).write_csv(data)
+        typer.echo(
+            f"{len(made):,} simulated card transactions, {made.target.sum():,} of them fraud. A missed fraud costs its "
+            "amount, a false alarm 5. The same as\n\n"
+            f"  stakes study {data} --target fraud --fp-cost 5 --fn-cost amount --trees 50 --repeats 2\n"
+        )
+        loaded = load_data(data, target="fraud", fp_cost="5", fn_cost="amount")
+        _run_study(loaded, trees=50, repeats=2, jobs=jobs, out=directory / "study", seed=seed, progress=progress)
+
+
+@app.command()
+def apply(
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A model of a study, such as best.skops.")],
+    data: Annotated[Path, typer.Argument(metavar="NEW", help="New records, as CSV or Parquet; of any size.")],
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Where to write, as CSV or .parquet; by default NEW with -decisions."),
+    ] = None,
+    fp_cost: FpCost = None,
+    fn_cost: FnCost = None,
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMN", help="Copy these columns only, or none. Several: with commas, or again."),
+    ] = None,
+) -> None:
+    """Decide on new records by a model, with today's costs.
+
+    Costs that are not given are those of the study.
+    """
+    with _plain_errors():
+        from stakes.study.apply import apply_model
+
+        path = out or data.with_name(f"{data.name.split('.')[0]}-decisions{_suffix(data)}")
+        columns = None if keep is None else [name for name in _listed(keep, "") if name != "none"]
+        with _counter() as count:
+            done = apply_model(model, data, path, fp_cost=fp_cost, fn_cost=fn_cost, keep=columns, progress=count)
+        for note in done.notes:
+            typer.echo(f"Note: {note}.", err=True)
+        typer.echo(f"{done.n_positive:,} of {done.n_records:,} records are {done.positive!r}: see {done.out}")
+        if done.expected_cost is not None:
+            typer.echo(
+                f"Mistakes are expected to cost {_money(done.expected_cost)}, which is {_money(done.expected_saving)} "
+                "less than acting on none."
+            )
+
+
+@app.command()
+def report(
+    directory: Annotated[Path, typer.Argument(metavar="DIR", help="The directory of a finished study.")],
+) -> None:
+    """Write the report of a study again."""
+    with _plain_errors():
+        from stakes.study.report import write_report
+
+        typer.echo(f"See {write_report(directory)}")
+
+
+@app.command()
+def methods(
+    name: Annotated[str, typer.Argument(metavar="[PATTERN]", help='Only names like this, such as "dm-*".')] = "*",
+    when: Annotated[When | None, typer.Option(help="Only methods in which costs act at this time.")] = None,
+    family: Annotated[
+        str | None, typer.Option(help="Only this family: tree, bagging, boosting or gradient boosting.")
+    ] = None,
+    costs: Annotated[
+        str | None, typer.Option(help="Only methods that take these costs: record, constant or none.")
+    ] = None,
+    novel: Annotated[bool, typer.Option("--novel", help="Only methods that were new in the paper.")] = False,
+) -> None:
+    """List the methods: what they are called, when costs act, and what they need.
+
+    mc- before any of the names is MetaCost: a readable tree, taught by the method.
+    """
+    with _plain_errors():
+        from stakes.catalog import list_methods
+        from stakes.exceptions import StudyError
+
+        found = list_methods().filter(name=name)
+        for attribute, wanted in (("family", family), ("costs", costs)):
+            known = sorted({getattr(method, attribute) for method in list_methods()})
+            if wanted is not None and wanted not in known:
+                raise StudyError(f"--{attribute} {wanted!r} is not known: choose from {', '.join(known)}")
+            found = found if wanted is None else found.filter(**{attribute: wanted})
+        if when is not None:
+            found = found.filter(when=() if when == When.never else when.value)
+        if novel:
+            found = found.filter(novel=True)
+        if not name.startswith("mc-"):
+            found = type(found)([method for method in found if not method.name.startswith("mc-")])
+        if not len(found):
+            raise StudyError("there is no such method: see all by: stakes methods")
+        _print_methods(found)
+
+
+def main() -> None:
+    """Run the command."""
+    try:
+        app(prog_name="stakes")
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)
+
+
+@contextmanager
+def _plain_errors(resume: Path | None = None) -> Iterator[None]:
+    """Say in one line what is wrong with what the user gave, or that the user interrupted."""
+    from stakes import exceptions
+
+    expected = tuple(
+        error for error in (getattr(exceptions, name) for name in exceptions.__all__) if not issubclass(error, Warning)
+    )
+    try:
+        yield
+    except BrokenPipeError:  # whoever was reading has enough
+        raise
+    except (*expected, OSError) as error:
+        said = str(error) if not isinstance(error, OSError) else f"{error.filename or ''}: {error.strerror or error}"
+        typer.echo(f"stakes: {' '.join(said.split())}", err=True)
+        raise typer.Exit(BAD_INPUT) from None
+    except KeyboardInterrupt:
+        hint = "" if resume is None else f"; what is finished is in {resume}, and the same command goes on from there"
+        typer.echo(f"stakes: stopped{hint}", err=True)
+        raise typer.Exit(INTERRUPTED) from None
+
+
+def _listed(given: list[str] | None, default: str) -> list[str]:
+    """Return options that may be given several times, or several at once with commas."""
+    return [part.strip() for item in given or [default] for part in item.split(",") if part.strip()]
+
+
+def _suffix(path: Path) -> str:
+    return ".parquet" if path.suffix.lower() in (".parquet", ".pq") else ".csv"
+
+
+def _money(amount: float | None) -> str:
+    return "unknown" if amount is None else f"{amount:,.2f}"
+
+
+def _run_study(data: StudyData, *, progress: ProgressMode | None, **options: Any) -> None:
+    from stakes.study.study import Study
+
+    fitting = ProgressMode.live if sys.stderr.isatty() else ProgressMode.plain
+    _print_result(Study(data, progress=(progress or fitting).value, **options).run())
+
+
+@contextmanager
+def _counter() -> Iterator[Any]:
+    """Show how many records are done, where there is someone to see it."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status("reading") as status:
+        yield lambda n: status.update(f"{n:,} records")
+
+
+def _console() -> Any:
+    from rich.console import Console
+
+    # Lines of a log are not broken at the 80 characters of a terminal that is not there.
+    return Console(width=None if sys.stdout.isatty() else 160, highlight=False)
+
+
+def _print_methods(found: Any) -> None:
+    if not sys.stdout.isatty():
+        typer.echo(repr(found))
+        return
+    from rich.box import SIMPLE
+    from rich.table import Table
+
+    table = Table(box=SIMPLE, title=f"{len(found)} methods")
+    for heading in ("name", "family", "costs act", "costs", "needed to predict", "novel", "description"):
+        table.add_column(heading, no_wrap=heading == "name")
+    for row in found.rows():
+        table.add_row(*row)
+    _console().print(table)
+
+
+def _print_result(result: StudyResult) -> None:
+    from rich.box import SIMPLE
+    from rich.table import Table
+    from rich.text import Text
+
+    summary = result.summary
+    question, rows = summary["question"], summary["leaderboards"]["validation"]
+    typer.echo(_headline(summary))
+    table = Table(
+        box=SIMPLE,
+        title=f"the best on validation records, of {question['n_models']:,} models",
+    )
+    for heading, justify in (
+        ("", "right"), ("name", "left"), ("trained by", "left"), ("decision", "left"), ("validation", "right"),
+        ("test", "right"), ("95% interval", "right"), ("acted on", "right"), ("FPR", "right"),
+    ):  # fmt: skip
+        table.add_column(heading, justify=justify)  # type: ignore[arg-type]
+    for row in rows[:TOP]:
+        interval = "" if row["low"] is None else f"{row['low']:,.4g} to {row['high']:,.4g}"
+        cells = (
+            str(row["rank"]), row["name"], row["train_costs"], row["description"], f"{row['validation']:,.4g}",
+            f"{row['test']:,.4g}", interval, f"{row['acted']:.1%}", f"{row['fpr']:.2%}",
+        )  # fmt: skip
+        table.add_row(*map(Text, cells))
+    _console().print(table)
+    typer.echo(f"All of it: {result.directory}; for people: {result.directory / 'report.html'}")
+    if (result.directory / "best.skops").exists():
+        typer.echo(f"Decide on new records: stakes apply {result.directory / 'best.skops'} NEW.csv")
+
+
+def _headline(summary: dict[str, Any]) -> str:
+    """Return what was found in a few sentences."""
+    question, money = summary["question"], summary["money"]
+    rows = summary["leaderboards"]["validation"]
+    if not rows:
+        return "No model keeps to the limits on the validation records: allow more by --max-fpr or --max-acted."
+    best = rows[0]
+    if money is None or money["chosen"] is None:
+        measure = question["measure"].replace("_", " ")
+        return (
+            f"Best on validation records: {best['name']}, {best['description']}.\n"
+            f"Its {measure} on the test records is {best['test']:.4g}."
+        )
+    chosen, insensitive = money["chosen"], money["insensitive"]
+    interval = "" if chosen["low"] is None else f" (95%: {_money(chosen['low'])} to {_money(chosen['high'])})"
+    by = chosen["train_costs"]
+    trained = "trained without costs" if by == "none" else f"trained by {by} costs"
+    others = {"acting on none": money["nothing"], "acting on all": money["everything"]}
+    if insensitive is not None:
+        others[f"{insensitive['name']}, the best that ignores costs,"] = insensitive["cost"]
+    name, least = min(others.items(), key=lambda other: other[1])
+    saved = least - chosen["cost"]
+    return (
+        f"Best on validation records: {chosen['name']}, {trained}; {chosen['description']}.\n"
+        f"Its mistakes on {money['test_records']:,} test records cost {_money(chosen['cost'])}{interval}; "
+        + "; ".join(f"{other} costs {_money(cost)}" for other, cost in others.items())
+        + (f".\nIt saves {_money(saved)} against {name.rstrip(',')}." if saved > 0 else ".\nIt saves nothing.")
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,164 @@
+"""The comparison for people and for programs: a page in markdown, a file of values, and tables on a terminal."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Iterator, Sequence
+from importlib.metadata import version
+from itertools import groupby
+from typing import Any
+
+import polars as pl
+from rich.box import SIMPLE
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from stakes.study.paper.findings import Finding
+from stakes.study.paper.tables import Line, PaperTable
+
+__all__ = ["machine", "markdown", "print_tables", "values"]
+
+HEADINGS = {
+    "cost_reduction": "Cost%",
+    "amount_detected": "TotF%",
+    "profit": "Profit",
+    "roi": "ROI",
+    "tpr": "TPR(%)",
+    "fpr": "FPR(%)",
+    "auc": "AUC",
+}
+DIGITS = {"auc": 3}
+MODEL = {
+    "rank": "#",
+    "name": "Method",
+    "trees": "Trees",
+    "train_costs": "Training costs",
+    "calibration": "Calibration",
+    "output": "Output",
+    "members": "Members by",
+    "threshold": "DMECC / MTA",
+    "alpha": "α",
+}
+PACKAGES = ("numpy", "scikit-learn", "numba", "polars")
+
+Cells = tuple[list[str], list[list[str]]]  # headings, and rows
+
+
+def machine() -> str:
+    """Return what the results were computed by: the machine as far as it matters, and versions."""
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    used = ", ".join(f"{name} {version(name)}" for name in PACKAGES)
+    return (
+        f"{os.cpu_count()} cores, {memory:.0f} GB of memory, {platform.machine()}, Python {platform.python_version()}, "
+        f"{used}"
+    )
+
+
+def _title(table: PaperTable) -> str:
+    return "" if table.limit is None else f"FPR at most {table.limit:.0%}"
+
+
+def _number(name: str, figures: dict[str, float] | None) -> str:
+    value = None if figures is None else figures.get(name)
+    return "-" if value is None else f"{value:,.{DIGITS.get(name, 2)}f}"
+
+
+def _model(line: Line) -> list[str]:
+    # The paper marks the best model that ignores costs by an asterisk.
+    rank = str(line.rank) if line.rank is not None else "*" if line.printed else ""
+    return [rank if name == "rank" else getattr(line, name) for name in MODEL]
+
+
+def _same_cells(table: PaperTable, shown: Sequence[str]) -> Cells:
+    headings = [*MODEL.values(), *(HEADINGS[name] for name in shown)]
+    rows = [
+        [*_model(line), *(f"{_number(name, line.printed)} / {_number(name, line.figures)}" for name in shown)]
+        for line in table.same
+    ]
+    return _compact(headings, rows)
+
+
+def _best_cells(lines: Sequence[Line], shown: Sequence[str]) -> Cells:
+    headings = [*MODEL.values(), *(HEADINGS[name] for name in shown), f"{HEADINGS[shown[0]]} on validation"]
+    rows = []
+    for line in lines:
+        validation = None if line.validation is None else {shown[0]: line.validation}
+        rows.append([*_model(line), *(_number(name, line.figures) for name in shown), _number(shown[0], validation)])
+    return _compact(headings, rows)
+
+
+def _compact(headings: list[str], rows: list[list[str]]) -> Cells:
+    """Leave out columns that have nothing in them."""
+    kept = [column for column in range(len(headings)) if any(row[column] not in ("", "-") for row in rows)]
+    return [headings[column] for column in kept], [[row[column] for column in kept] for row in rows]
+
+
+def _sections(table: PaperTable, shown: Sequence[str]) -> Iterator[tuple[str, Cells]]:
+    yield "The paper's models: its figures / ours for the same model", _same_cells(table, shown)
+    for section, lines in groupby(table.best, key=lambda line: line.section):
+        yield f"Ours: {section}" if section != "trivial" else "Trivial decisions", _best_cells(list(lines), shown)
+
+
+def markdown(
+    title: str,
+    notes: Sequence[str],
+    tables: Sequence[PaperTable],
+    findings: Sequence[Finding],
+    shown: Sequence[str],
+) -> str:
+    """Return the page: what was run, the findings, and the tables."""
+    parts = [f"# {title}", "", *(f"- {note}" for note in notes), "", "## Findings", ""]
+    for finding in findings:
+        parts += [f"**{finding.claim}** {'Yes.' if finding.holds else 'Not so, or not always.'}", ""]
+        parts += [f"- {sentence[0].upper()}{sentence[1:]}" for sentence in finding.sentences]
+        parts.append("")
+    for table in tables:
+        parts += [f"## {_title(table) or 'Tables'}", ""]
+        for heading, (headings, rows) in _sections(table, shown):
+            parts += [f"### {heading}", "", _markdown_row(headings), _markdown_row(["---"] * len(headings))]
+            parts += [*map(_markdown_row, rows), ""]
+    return "\n".join(parts)
+
+
+def _markdown_row(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cell.replace('|', chr(92) + '|').replace('*', chr(92) + '*') for cell in cells)} |"
+
+
+def values(tables: Sequence[PaperTable], shown: Sequence[str]) -> pl.DataFrame:
+    """Return all lines of all tables, with their figures in full."""
+    rows: list[dict[str, Any]] = []
+    for table in tables:
+        for line in (*table.same, *table.best):
+            ours = line.figures or {}
+            printed = line.printed or {}
+            rows.append(
+                {
+                    "max_fpr": table.limit,
+                    "section": line.section,
+                    **{name: getattr(line, name) for name in MODEL},
+                    **{name: ours.get(name) for name in shown},
+                    f"validation_{shown[0]}": line.validation,
+                    **{f"paper_{name}": printed.get(name) for name in shown},
+                }
+            )
+    return pl.DataFrame(rows, infer_schema_length=None)
+
+
+def print_tables(
+    console: Console, tables: Sequence[PaperTable], findings: Sequence[Finding], shown: Sequence[str]
+) -> None:
+    """Show tables and findings on a terminal."""
+    for table in tables:
+        for heading, (headings, rows) in _sections(table, shown):
+            drawn = Table(box=SIMPLE, title=": ".join(filter(None, (_title(table), heading))), title_justify="left")
+            for name in headings:
+                drawn.add_column(name, justify="left" if name in MODEL.values() and name != "#" else "right")
+            for row in rows:
+                drawn.add_row(*map(Text, row))
+            console.print(drawn)
+    for finding in findings:
+        console.print(Text(f"{finding.claim} {'Yes.' if finding.holds else 'Not so, or not always.'}", style="bold"))
+        for sentence in finding.sentences:
+            console.print(Text(f"  {sentence[0].upper()}{sentence[1:]}"))

@@ -1,0 +1,285 @@
+"""Our models next to the paper's: the same ones, the best on test records, and those chosen on validation records."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from stakes.study.leaderboard import decision_of, insensitive, ranked
+from stakes.study.measures import MEASURES, sums_of
+from stakes.study.paper.protocol import APPLICATIONS, PAPER_METHODS, Application, Trial
+from stakes.study.paper.published import PUBLISHED, PublishedRow
+from stakes.study.plan import Config
+
+__all__ = ["Line", "PaperTable", "best_printed", "compare", "merge", "published_rows", "ranking", "shown_value"]
+
+SHARES = ("cost_reduction", "amount_detected", "tpr", "fpr")  # shown as percentages, as the paper does
+ALL_LISTED = 3
+
+LEAVES = {
+    "frequency": "",
+    "laplace": "Laplace",
+    "m_estimate": "m-estim.",
+    "curtailment": "curtail.",
+    "curtailment_laplace": "curtail. + Laplace",
+    "curtailment_m_estimate": "curtail. + m-estim.",
+}
+CALIBRATIONS = {
+    None: "",
+    "logistic": "Logistic",
+    "logistic_unscaled": "Logistic (unscaled)",
+    "platt": "Platt",
+    "isotonic": "Isotonic",
+}
+ALPHAS = {
+    "equal": "1",
+    "log_odds": "log((1-ε)/ε)",
+    "accuracy": "1-ε",
+    "exp_odds": "e^((1-ε)/ε)",
+    "squared_odds": "((1-ε)/ε)²",
+    "node": "of the leaf",
+}
+MEMBERS = {"label": "", "cost": "T_cs", "tuned": "T_thr"}
+
+
+@dataclass(frozen=True)
+class Line:
+    """A model in a table, with its figures as people read them.
+
+    Attributes
+    ----------
+    section : str
+        Which part of the table it belongs to.
+    rank : int or None
+        Its place: in the paper's table, or among all of our models that are listed there.
+    name, trees, train_costs, calibration, output, members, threshold, alpha : str
+        The columns of the paper; `trees` tells how large ours are, `members` how those of a DMECC-ensemble decide.
+    figures : dict of str to float
+        Ours on test records; for a row of the paper alone, the printed ones.
+    printed : dict of str to float
+        The paper's, where they stand next to ours.
+    validation : float or None
+        The measure of the application on validation records.
+    """
+
+    section: str
+    rank: int | None
+    name: str
+    trees: str = ""
+    train_costs: str = ""
+    calibration: str = ""
+    output: str = ""
+    members: str = ""
+    threshold: str = ""
+    alpha: str = ""
+    figures: dict[str, float] | None = None
+    printed: dict[str, float] | None = None
+    validation: float | None = None
+
+
+@dataclass(frozen=True)
+class PaperTable:
+    """What the paper has in one table, and what we have.
+
+    Attributes
+    ----------
+    limit : float or None
+        The largest false positive rate.
+    same : list of Line
+        The rows of the paper, with our figures for the same model.
+    best : list of Line
+        Our best models in several sections, the best without costs, and the trivial decisions.
+    """
+
+    limit: float | None
+    same: list[Line]
+    best: list[Line]
+
+
+def published_rows(application: str, limit: float | None) -> list[PublishedRow]:
+    """Return the rows of one of the paper's tables."""
+    return [row for row in PUBLISHED if row.application == application and row.limit == limit]
+
+
+def best_printed(application: str, limit: float | None) -> tuple[float, float]:
+    """Return the paper's best figure, and that of its best model that ignores costs."""
+    measure = APPLICATIONS[application].measure
+    rows = {row.rank: row.figures[measure] for row in published_rows(application, limit)}
+    return rows[1], rows[None]
+
+
+def merge(application: Application, trials: Sequence[Trial], boards: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    """Return the models of all trials in one table, each with what tells it from those of other trials."""
+    merged = []
+    for trial, board in zip(trials, boards, strict=True):
+        costs = {setting: _train_costs(application, trial, setting) for setting in board["train_costs"].unique()}
+        merged.append(
+            board.with_columns(
+                overhead=pl.lit(trial.overhead, dtype=pl.Float64),
+                trees=_trees(trial),
+                shown_costs=pl.col("train_costs").replace_strict(costs),
+                like_paper=pl.col("in_paper") & pl.col("method").is_in(PAPER_METHODS),
+            )
+        )
+    return pl.concat(merged)
+
+
+def _trees(trial: Trial) -> pl.Expr:
+    """Return what the trees of a method are: see the protocol."""
+    family = pl.col("family")
+    return (
+        pl.when(family == "boosting")
+        .then(pl.lit(trial.stumps))
+        .when(family == "gradient boosting")
+        .then(pl.lit(""))
+        .when(pl.col("method").str.ends_with("rf"))
+        .then(pl.lit("deep"))
+        .otherwise(pl.lit("rpart"))
+    )
+
+
+def _train_costs(application: Application, trial: Trial, setting: str) -> str:
+    """Return training costs as the paper writes them."""
+    if setting == "none":
+        return ""
+    overhead = "" if trial.overhead is None else f"{trial.overhead:g}"
+    if setting == "record":
+        return application.record_costs.format(fp=overhead)
+    if setting == "class means":
+        fp, fn = _class_means(trial)
+        return f"({fp:.4g}, {fn:.2f})"
+    return f"({setting.replace(':', ', ')})"
+
+
+def _class_means(trial: Trial) -> tuple[float, float]:
+    """Return the class means of the costs of training records, averaged over repeats."""
+    data, seed = trial.data, trial.options["seed"]
+    means = []
+    for repeat in range(trial.options["repeats"]):
+        split = data.split(repeat, seed)
+        costs = data.costs_of(split, repeat, seed)[0][0]
+        assert costs is not None
+        mean = costs.class_means(data.positive[split.train].astype(int))
+        means.append([np.mean(mean.fp), np.mean(mean.fn)])
+    fp, fn = np.mean(means, axis=0)
+    return float(fp), float(fn)
+
+
+def compare(application: Application, merged: pl.DataFrame, trials: Sequence[Trial]) -> list[PaperTable]:
+    """Return the tables of an application, one for each limit."""
+    return [
+        PaperTable(limit, _same(application, merged, limit), _best(application, merged, limit, trials[0]))
+        for limit in application.limits
+    ]
+
+
+def ranking(application: Application, merged: pl.DataFrame, limit: float | None, part: str) -> pl.DataFrame:
+    """Return the models that keep to a limit on a part, the best on it first."""
+    return ranked(merged, Config(measure=application.measure, max_fpr=limit), part)
+
+
+def _same(application: Application, merged: pl.DataFrame, limit: float | None) -> list[Line]:
+    """Return the rows of the paper, each with our figures for the same model: for each size of trees, or none."""
+    lines = []
+    for row in published_rows(application.name, limit):
+        found = merged.filter(*(pl.col(name).eq_missing(pl.lit(value)) for name, value in row.identity.items()))
+        # A tree that ignores costs is the same for each overhead.
+        found = found.unique("trees", keep="first", maintain_order=True)
+        ours: list[dict[str, Any] | None] = [*found.to_dicts()]
+        lines += [_published_line(row, application, same) for same in ours or [None]]
+    return lines
+
+
+def _published_line(row: PublishedRow, application: Application, ours: dict[str, Any] | None) -> Line:
+    return Line(
+        section="as printed",
+        rank=row.rank,
+        name="rpart" if row.name == "tree" else row.name,
+        trees="" if ours is None else ours["trees"],
+        train_costs=row.printed_costs,
+        **_decision_columns({**row.identity, "family": "boosting" if row.identity["vote_weight"] is None else ""}),
+        figures=None if ours is None else _figures(application, ours),
+        printed=row.figures,
+        validation=None if ours is None else _validation(application, ours),
+    )
+
+
+def _best(application: Application, merged: pl.DataFrame, limit: float | None, trial: Trial) -> list[Line]:
+    like_paper, plain = merged.filter("like_paper"), insensitive(merged)
+    n = max(row.rank or 0 for row in published_rows(application.name, limit))
+    listed = [
+        ("best on test, methods and decisions of the paper", like_paper, "test", n),
+        ("chosen on validation, methods and decisions of the paper", like_paper, "validation", n),
+        ("best on test, of all", merged, "test", ALL_LISTED),
+        ("chosen on validation, of all", merged, "validation", ALL_LISTED),
+        ("costs ignored, best on test, methods and decisions of the paper", plain.filter("like_paper"), "test", 1),
+        ("costs ignored, chosen on validation, the same", plain.filter("like_paper"), "validation", 1),
+        ("costs ignored, best on test, of all", plain, "test", 1),
+    ]
+    lines = []
+    for section, models, part, count in listed:
+        rows = ranking(application, models, limit, part).head(count).to_dicts()
+        lines += [_line(application, row, section, rank) for rank, row in enumerate(rows, 1)]
+    return lines + _trivial(application, trial)
+
+
+def _line(application: Application, row: dict[str, Any], section: str, rank: int) -> Line:
+    return Line(
+        section=section,
+        rank=rank,
+        name=row["name"],
+        trees=row["trees"],
+        train_costs=row["shown_costs"],
+        **_decision_columns(row),
+        figures=_figures(application, row),
+        validation=_validation(application, row),
+    )
+
+
+def _decision_columns(row: dict[str, Any]) -> dict[str, Any]:
+    """Return a decision in the columns of the paper."""
+    decision = decision_of(row)
+    votes = decision.output == "vote"
+    tuned = "T_mthr" if votes and decision.calibration is None else "T_thr"
+    # Leaf probabilities do not matter to votes by label.
+    leaf = decision.leaf if decision.output == "average" or decision.member != "label" else "frequency"
+    own = "own" if row["family"] == "boosting" else "1"
+    return {
+        "calibration": " ".join(filter(None, (LEAVES[leaf], CALIBRATIONS[decision.calibration]))),
+        "output": "wtMaj(cls)" if votes else "Avg(pr)",
+        "members": MEMBERS[decision.member],
+        "threshold": {"half": "", "cost": "T_cs", "tuned": tuned}[decision.threshold],
+        "alpha": ("" if not votes else own if decision.vote_weight is None else ALPHAS[decision.vote_weight]),
+    }
+
+
+def _figures(application: Application, row: dict[str, Any]) -> dict[str, float]:
+    return {name: shown_value(name, row[f"test_{name}"]) for name in application.shown}
+
+
+def _validation(application: Application, row: dict[str, Any]) -> float:
+    return shown_value(application.measure, row[f"validation_{application.measure}"])
+
+
+def shown_value(name: str, value: float) -> float:
+    """Return a figure as people read it: shares as percentages."""
+    return 100 * value if name in SHARES else value
+
+
+def _trivial(application: Application, trial: Trial) -> list[Line]:
+    """Return what it brings to act on none of the test records, and on all."""
+    data, seed = trial.data, trial.options["seed"]
+    split = data.split(0, seed)
+    costs = data.costs_of(split, 0, seed)[2][0]
+    assert costs is not None
+    outcome = np.repeat([[False], [True]], split.test.size, axis=1)
+    sums = sums_of(outcome, data.positive[split.test], costs)
+    values = {name: MEASURES[name](sums) for name in application.shown if name in MEASURES}
+    return [
+        Line("trivial", None, name, figures={key: shown_value(key, float(value[i])) for key, value in values.items()})
+        for i, name in enumerate(("act on none", "act on all"))
+    ]

@@ -1,0 +1,264 @@
+"""The benchmarks run, at toy size and on the peers that are always there; and the guard tells slow from noisy."""
+
+from __future__ import annotations
+
+import gc
+import json
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).parent.parent
+sys.path.insert(0, str(ROOT))
+
+from benchmarks import guard  # noqa: E402
+from benchmarks.cases import Limits, Unavailable  # noqa: E402
+from benchmarks.contenders import PEERS  # noqa: E402
+from benchmarks.data import PROBLEMS, make_problem, make_records  # noqa: E402
+from benchmarks.environments import REQUIREMENTS, Environments  # noqa: E402
+from benchmarks.measure import Effort, Memory, Run, alternate, ratio  # noqa: E402
+from benchmarks.options import parse  # noqa: E402
+from benchmarks.pairs import PAIRS, Pair  # noqa: E402
+from benchmarks.plots import plot  # noqa: E402
+from benchmarks.registry import CASES  # noqa: E402
+from benchmarks.report import report, same_quality  # noqa: E402
+from benchmarks.run import Store, chosen, run_case  # noqa: E402
+from benchmarks.targets import TARGETS, Target  # noqa: E402
+
+TOY = Limits(rows=600, trees=4, effort=Effort(least=2, most=2))
+ALWAYS_HERE = [
+    name
+    for name, pair in PAIRS.items()
+    if PEERS[pair.peer].needs in ("sklearn", "imblearn") and name.endswith("churn/1")
+]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _no_old_garbage() -> Iterator[None]:
+    """Garbage is collected before each measurement: what the other tests left would make that slow."""
+    gc.freeze()
+    yield
+    gc.unfreeze()
+
+
+def took(seconds: float) -> SimpleNamespace:
+    """Return a result that was made elsewhere, in so many seconds."""
+    return SimpleNamespace(seconds=seconds, megabytes=None)
+
+
+def runs_of(ours: list[float], peer: list[float]) -> dict[str, list[Run]]:
+    return {"ours": [Run(None, s, None) for s in ours], "peer": [Run(None, s, None) for s in peer]}
+
+
+class TestData:
+    def test_records_are_the_same_every_time(self) -> None:
+        one, two = make_records("rare", 1000), make_records("rare", 1000)
+        assert all(np.array_equal(a, b) for a, b in zip(vars(one).values(), vars(two).values(), strict=True))
+
+    @pytest.mark.parametrize("name", PROBLEMS)
+    def test_share_of_positives_is_that_of_the_problem(self, name: str) -> None:
+        records = make_records(name, 4000)
+        assert records.y.mean() == pytest.approx(PROBLEMS[name].rate, abs=1 / 4000)
+        assert records.X.dtype == np.float32
+        assert records.X.shape == (4000, PROBLEMS[name].features)
+
+    def test_costs_differ_from_record_to_record(self) -> None:
+        train, test = make_problem("noisy", rows=500)
+        assert len(train) == len(test) == 500
+        assert np.unique(train.fn).size > 400
+        assert (train.fn > 0).all()
+
+
+class TestMeasure:
+    def test_the_shortest_runs_count_and_the_extremes_are_those_of_repetitions(self) -> None:
+        found = ratio(runs_of([1.0, 2.0, 4.0], [8.0, 6.0, 20.0]), scale=10.0)
+        assert found == (60.0, 30.0, 80.0)
+
+    def test_both_sides_take_turns_in_changing_order(self) -> None:
+        order: list[str] = []
+        alternate(lambda seed: order.append(f"ours {seed}"), lambda seed: order.append(f"peer {seed}"), Effort(3, 3))
+        assert order == ["ours 0", "peer 0", "peer 1", "ours 1", "ours 2", "peer 2"]
+
+    def test_repetitions_end_when_the_time_is_spent(self) -> None:
+        runs = alternate(lambda seed: took(1.0), lambda seed: took(9.0), Effort(least=2, most=50, seconds=35.0))
+        assert len(runs["ours"]) == len(runs["peer"]) == 4
+        runs = alternate(lambda seed: took(1.0), lambda seed: took(9.0), Effort(least=2, most=50, seconds=0.0))
+        assert len(runs["ours"]) == 2
+
+    def test_results_are_judged_side_by_side(self) -> None:
+        judged: list[tuple[str, Any]] = []
+        alternate(lambda seed: 1, lambda seed: 2, Effort(1, 1), lambda side, result: judged.append((side, result)))
+        assert judged == [("ours", 1), ("peer", 2)]
+
+    @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux tells peaks of memory")
+    def test_memory_is_seen_although_it_was_freed(self) -> None:
+        memory = Memory()
+        block = np.ones(8_000_000)
+        del block
+        growth = memory.growth()
+        assert growth is not None
+        assert 55 < growth < 90
+
+
+class TestPairs:
+    @pytest.mark.parametrize("name", ALWAYS_HERE)
+    def test_a_pair_gives_times_and_quality_of_both(self, name: str) -> None:
+        figures = PAIRS[name].run(TOY)
+        assert figures["ratio"]["low"] <= figures["ratio"]["high"]
+        for side in ("ours", "peer"):
+            assert len(figures[side]["all_seconds"]) == 2
+            assert figures[side]["seconds"] == min(figures[side]["all_seconds"]) > 0
+            assert 0.5 < figures[side]["auc"] <= 1
+            assert figures[side]["savings"] <= 1
+        json.dumps(figures)
+
+    def test_a_slow_peer_makes_fewer_trees_and_is_scaled(self) -> None:
+        pair = Pair("scikit-learn forest", "forest", "churn", threads=1, trees=4, peer_trees=1)
+        figures = pair.run(TOY)
+        assert (figures["ours"]["trees"], figures["peer"]["trees"], figures["peer"]["scaled_by"]) == (4, 1, 4.0)
+        seconds = figures["peer"]["seconds"] / figures["ours"]["seconds"]
+        assert figures["ratio"]["estimate"] == pytest.approx(4 * seconds)
+        full = pair.run(Limits(**{**vars(TOY), "full": True}))
+        assert full["peer"]["trees"] == 4
+
+    def test_quality_is_compared_with_as_many_trees(self) -> None:
+        few = Pair("scikit-learn forest", "forest", "churn", threads=1, trees=40, peer_trees=1)
+        figures = few.run(Limits(rows=600, effort=TOY.effort))
+        # Forty trees are much better than one; the difference is that of one and one.
+        assert figures["ours"]["auc"] - figures["peer"]["auc"] > 0.05
+        assert figures["difference"]["auc"]["mean"] < 0.05
+
+    def test_a_peer_that_is_not_installed_is_said_to_be_missing(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("benchmarks.contenders.find_spec", lambda name: None)
+        monkeypatch.setattr("benchmarks.contenders.shutil.which", lambda name: None)
+        with pytest.raises(Unavailable, match="ydf"):
+            PAIRS["YDF forest/churn/1"].run(TOY)
+
+    def test_every_target_is_that_of_a_case(self) -> None:
+        for name in TARGETS:
+            assert name.split(": ")[0] in CASES
+
+    def test_every_case_has_an_environment(self) -> None:
+        assert {case.environment for case in CASES.values()} == set(REQUIREMENTS)
+
+
+class TestOtherCases:
+    @pytest.mark.parametrize(
+        "name",
+        ["prediction/single row", "prediction/decisions", "growth/rows/forest/10000", "growth/input/forest/int32"],
+    )
+    def test_a_case_gives_figures(self, name: str) -> None:
+        figures = CASES[name].run(TOY)
+        values = figures["figures"].values() if figures["kind"] == "figures" else [figures["seconds"]]
+        assert all(value > 0 for value in values)
+        json.dumps(figures)
+
+
+class TestRun:
+    def test_figures_come_back_from_a_process_and_are_kept_and_reported(self, tmp_path: Path) -> None:
+        name = "scikit-learn tree/churn/1"
+        figures = run_case(CASES[name], TOY, Environments(None))
+        store = Store(tmp_path)
+        store.add(name, {**figures, "quick": True})
+        again = Store(tmp_path)
+        assert again.figures == store.figures
+        assert again.keeps(name, quick=True)
+        assert not again.keeps(name, quick=False)
+        assert not again.keeps("scikit-learn tree/rare/1", quick=True)
+        assert "| scikit-learn tree " in report(again.figures)
+        plot(again.figures, tmp_path)
+        assert "scikit-learn tree" in (tmp_path / "ratios.svg").read_text()
+
+    def test_a_case_that_takes_too_long_fails_and_says_so(self) -> None:
+        assert "no end after" in run_case(CASES["start-up"], TOY, Environments(None), timeout=0.1)["failed"]
+
+    def test_cases_are_chosen_by_pattern_speed_and_size(self) -> None:
+        def names(*arguments: str) -> list[str]:
+            return [case.name for case in chosen(parse(arguments))]
+
+        assert names("--only", "scikit-learn forest/*/2") == [
+            f"scikit-learn forest/{problem}/2" for problem in ("churn", "rare", "noisy", "big")
+        ]
+        assert 0 < len(names("--quick")) < len(names()) == len(CASES)
+        assert "growth/rows/forest/1000000" in names("--largest", "1000000")
+        assert "growth/rows/forest/3000000" not in names("--largest", "1000000")
+
+    def test_toy_figures_are_no_results(self, capsys: pytest.CaptureFixture[str]) -> None:
+        with pytest.raises(SystemExit):
+            parse(["--rows", "100"])
+        assert "--results" in capsys.readouterr().err
+
+    def test_limits_survive_the_way_to_the_process(self) -> None:
+        given = json.loads(json.dumps(asdict(TOY)))
+        assert Limits(**{**given, "effort": Effort(**given["effort"])}) == TOY
+
+
+class TestTargets:
+    def test_bounds_are_kept_or_not(self) -> None:
+        assert Target(at_least=2).met(2.0)
+        assert not Target(at_least=2).met(1.9)
+        assert Target(at_most=3).met(3.0)
+        assert not Target(at_most=3).met(3.1)
+
+    @pytest.mark.parametrize(
+        ("mean", "error", "same"), [(0.01, 0.0, True), (-0.004, 0.0, True), (-0.01, 0.0, False), (-0.01, 0.003, True)]
+    )
+    def test_quality_is_the_same_up_to_tolerance_and_chance(self, mean: float, error: float, same: bool) -> None:
+        assert same_quality({"difference": {"auc": {"mean": mean, "error": error}}}) == same
+
+
+class TestGuard:
+    def test_half_as_fast_as_recorded_is_too_slow(self) -> None:
+        assert guard.too_slow({"forest": 5.1}, {"forest": 10.0}) == []
+        (line,) = guard.too_slow({"bagging": 30.0, "forest": 4.0}, {"bagging": 30.0, "forest": 10.0})
+        assert "forest: 4.0x" in line
+        assert "2.5 times slower" in line
+
+    def test_what_is_not_recorded_is_an_error(self) -> None:
+        (line,) = guard.too_slow({"new": 9.0}, {})
+        assert "--record" in line
+
+    def test_everything_watched_is_recorded(self) -> None:
+        assert set(json.loads(guard.RECORD.read_text())) == set(guard.GUARDED)
+
+    def test_a_noisy_run_gets_more_chances(self) -> None:
+        seconds = iter([9.0, 5.0, 5.0, 5.0, 0.5, 5.0])
+        sides = guard.Sides(lambda seed: took(next(seconds)), lambda seed: took(2.0), scale=1.0)
+        assert guard.watch(sides, recorded=4.0) == 4.0
+        # The one that compiles, three noisy ones and the good one are behind it.
+        assert list(seconds) == [5.0]
+
+    def test_an_engine_that_is_really_slow_gets_no_more_than_all_chances(self) -> None:
+        seeds: list[int] = []
+
+        def ours(seed: int) -> SimpleNamespace:
+            seeds.append(seed)
+            return took(1.0)
+
+        assert guard.watch(guard.Sides(ours, lambda seed: took(0.5), scale=2.0), recorded=4.0, most=5) == 1.0
+        assert seeds == [0, 0, 1, 2, 3, 4]
+
+    @pytest.mark.parametrize(("recorded", "code"), [(0.1, 0), (1e6, 1)])
+    def test_the_exit_code_says_whether_it_is_slower(
+        self, recorded: float, code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(guard, "ROWS", 500)
+        guard._records.cache_clear()
+        monkeypatch.setattr(guard, "GUARDED", {"forest": guard._fits("forest", "scikit-learn forest", 2, 2)})
+        file = tmp_path / "record.json"
+        file.write_text(json.dumps({"forest": recorded}))
+        assert guard.main(["--file", str(file)]) == code
+        guard._records.cache_clear()
+
+    def test_a_record_can_be_made(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        sides = guard.Sides(lambda seed: took(1.0), lambda seed: took(3.0), scale=4.0)
+        monkeypatch.setattr(guard, "GUARDED", {"forest": lambda: sides})
+        file = tmp_path / "record.json"
+        assert guard.main(["--record", "--file", str(file)]) == 0
+        assert json.loads(file.read_text()) == {"forest": 12.0}
