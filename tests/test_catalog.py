@@ -19,7 +19,8 @@ from stakes.metrics import make_cost_scorer, total_cost
 NAMES = list_methods().names
 PAPER = [
     "bg", "rf", "rdf", "wbg", "wrf", "wrdf", "ab", "ncsab", "ac1", "ac2", "ac3", "acost", "aub", "csa", "csb0", "csb1",
-    "csb2", "asb", "usb", "cprb", "dab", "upbg", "cprpbg", "opbg", "uprf", "cprprf", "oprf", "uprdf", "cprprdf", "oprdf",
+    "csb2", "asb", "usb", "cprb", "dab", "upbg", "cprpbg", "opbg", "uprf", "cprprf", "oprf", "uprdf", "cprprdf",
+    "oprdf",
     "ubg", "cprbg", "obg", "urf", "cprrf", "orf", "urdf", "cprrdf", "ordf",
 ]  # fmt: skip
 

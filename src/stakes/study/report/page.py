@@ -11,13 +11,13 @@ from typing import Any
 
 from plotly.offline import get_plotlyjs
 
+from stakes.atomic import write_atomically
 from stakes.exceptions import StudyError
 from stakes.study.report import figures, sections
 from stakes.study.report.boards import boards_section
 from stakes.study.report.closer import closer
 from stakes.study.report.headline import answer
 from stakes.study.report.markup import Markup, as_data, code, join, tag
-from stakes.atomic import write_atomically
 
 __all__ = ["render", "write_report"]
 
