@@ -728,6 +728,17 @@ def test_the_prior_correction_is_exact_for_naive_bayes(small: Any) -> None:
     )
 
 
+def test_the_prior_correction_acts_on_trees_of_pure_leaves_too(large: Any, large_fresh: Any) -> None:
+    """The mean is corrected: the 0 and 1 of pure leaves cannot be."""
+    options = {"sampling": "under", "n_estimators": 30}
+    sampled = bagging(**options).fit(large.X, large.y, fn_cost=4.0).predict_proba(large_fresh.X)[:, 1]
+    clf = bagging(**options, prior_correction=True).fit(large.X, large.y, fn_cost=4.0)
+    p = clf.predict_proba(large_fresh.X)[:, 1]
+    between = (sampled > 0) & (sampled < 1)
+    np.testing.assert_allclose((p / (1 - p))[between], (sampled / (1 - sampled))[between] / 4, rtol=0.01)
+    assert abs(p.mean() - large_fresh.y.mean()) < abs(sampled.mean() - large_fresh.y.mean())
+
+
 def test_weights_cannot_be_corrected_for(small: Any) -> None:
     with pytest.raises(ValueError, match="prior_correction=True is about samples"):
         bagging(weighted=True, prior_correction=True).fit(small.X, small.y)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import narwhals as nw
 import numpy as np
@@ -20,9 +20,16 @@ from stakes.tree.histogram import Bytes
 from stakes.tree.leaves import leaf_labels, leaf_probabilities, node_weights, weighted_probabilities
 from stakes.tree.trees import Trees
 
-__all__ = ["Leaves", "ModelMembers", "Said", "TreeMembers", "take_columns"]
+__all__ = ["Leaves", "ModelMembers", "Prior", "Said", "TreeMembers", "take_columns"]
 
 Floats = NDArray[np.float64]
+
+
+class Prior(NamedTuple):
+    """The share of positives in the sample of each member, and in the training records."""
+
+    sampled: Floats
+    original: float
 
 
 class Leaves:
@@ -40,6 +47,8 @@ class Leaves:
         Weights of the negatives and the positives in each leaf.
     mean_weight : ndarray of shape (n_leaves,) or None
         Mean weight of the records in each leaf, in ensembles weighted by costs.
+    prior : Prior or None
+        How sampling has shifted the share of positives, if that is to be corrected.
     """
 
     def __init__(
@@ -49,19 +58,37 @@ class Leaves:
         probability: Callable[[str], Floats],
         weights: Floats | None = None,
         mean_weight: Floats | None = None,
+        prior: Prior | None = None,
     ) -> None:
         self.member = member
         self.label = label
         self.weights = weights
         self.mean_weight = mean_weight
+        self.prior = prior
         self._probability = probability
         self._known: dict[str, Floats] = {}
 
-    def probability(self, leaf: str) -> Floats:
-        """Return P+ of each leaf by one of the ways of FRAMEWORK 5.3."""
+    def sampled_probability(self, leaf: str) -> Floats:
+        """Return P+ of each leaf by one of the ways of FRAMEWORK 5.3, in the member's own sample."""
         if leaf not in self._known:
             self._known[leaf] = self._probability(leaf)
         return self._known[leaf]
+
+    def probability(self, leaf: str) -> Floats:
+        """Return P+ of each leaf, corrected for sampling where that was asked for: what a member goes by."""
+        p = self.sampled_probability(leaf)
+        if self.prior is None:
+            return p
+        return prior_correction(p, sampled=self.prior.sampled[self.member], original=self.prior.original)
+
+    def corrected_mean(self, average: Floats) -> Floats:
+        """Return a mean of `sampled_probability` over members, corrected for sampling where that was asked for.
+
+        The mean is corrected, and not what it is a mean of: nothing can correct the 0 and 1 of pure leaves.
+        """
+        if self.prior is None:
+            return average
+        return prior_correction(average, sampled=float(self.prior.sampled.mean()), original=self.prior.original)
 
 
 @dataclass(frozen=True)
@@ -113,8 +140,15 @@ class TreeMembers:
                 self._probability,
                 self.trees.nodes.weights[self.trees.leaves],
                 node_weights(self.trees) if self.weighted else None,
+                self._prior(),
             )
         return self._leaves
+
+    def _prior(self) -> Prior | None:
+        if self.base_rate is None:
+            return None
+        counts = self.trees.nodes.counts[self.trees.roots]
+        return Prior(counts[:, 1] / counts.sum(axis=1), self.base_rate)
 
     def _probability(self, leaf: str) -> Floats:
         if self.weighted:
@@ -124,12 +158,7 @@ class TreeMembers:
                     "choose leaf='frequency'"
                 )
             return weighted_probabilities(self.trees)
-        p = leaf_probabilities(self.trees, leaf)
-        if self.base_rate is None:
-            return p
-        root_counts = self.trees.nodes.counts[self.trees.roots]
-        sampled = (root_counts[:, 1] / root_counts.sum(axis=1))[self.trees.tree_of_leaf]
-        return prior_correction(p, sampled=sampled, original=self.base_rate)
+        return leaf_probabilities(self.trees, leaf)
 
     def say(self, bins: Bytes, n_threads: int = 1) -> Said:
         """Return what the trees say of binned records."""
@@ -183,11 +212,13 @@ class ModelMembers:
         def probability(leaf: str) -> Floats:
             if leaf != "frequency":
                 raise DecisionError(f"leaf={leaf!r} is about trees, and the members are not: choose leaf='frequency'")
-            if self.base_rate is None or self.sampled_rates is None:
-                return flat
-            return prior_correction(flat, sampled=self.sampled_rates[member], original=self.base_rate)
+            return flat
 
-        return Said(np.arange(n * m, dtype=np.int32).reshape(n, m), Leaves(member, flat > 0.5, probability))
+        prior = None
+        if self.base_rate is not None and self.sampled_rates is not None:
+            prior = Prior(self.sampled_rates, self.base_rate)
+        ids = np.arange(n * m, dtype=np.int32).reshape(n, m)
+        return Said(ids, Leaves(member, flat > 0.5, probability, prior=prior))
 
     def _answer(self, j: int, X: Any) -> Floats:
         model = self.models[j]

@@ -252,7 +252,7 @@ class Rules:
         if kinds:
             everyone = np.ones((int(leaves.member.max()) + 1, 0, 0))
             ballot = Ballot(
-                _columns([leaves.probability(leaf) for leaf in kinds], leaves.label.size, np.float64),
+                _columns([leaves.sampled_probability(leaf) for leaf in kinds], leaves.label.size, np.float64),
                 np.empty((leaves.label.size, 0), np.bool_),
                 np.empty(0, np.int64),
                 everyone,
@@ -260,7 +260,7 @@ class Rules:
             )
             average, _, _ = tally(said.ids, ballot, threshold, counts, n_threads)
             for k, leaf in enumerate(kinds):
-                scores["average", leaf] = average[:, k], None
+                scores["average", leaf] = leaves.corrected_mean(average[:, k]), None
         votes = [source for source in self._sources if source[0] == "vote"]
         own_is_signed = self.votes.cast == "signed"
         for by_node in (False, True):
