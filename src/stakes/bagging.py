@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -280,7 +280,7 @@ class CostBaggingClassifier(MemberClassifier):
             grown += trees
             seen += drawn
         rate = float(np.average(plot.positive, weights=plot.weight)) if self.prior_correction else None
-        self.members_ = TreeMembers(Trees.join(grown), weighted=self.weighted, base_rate=rate)
+        self.members_ = TreeMembers(Trees.join(_given_away(grown)), weighted=self.weighted, base_rate=rate)
         return np.column_stack(seen)
 
     def _make_models(self, shared: _Shared, seeds: list[Any]) -> Bools:
@@ -415,7 +415,7 @@ class _Shared:
 
     def sample(self, rng: np.random.Generator) -> Sample:
         """Draw the sample of a member."""
-        positive = self.records.positive.astype(np.int64)
+        positive = self.records.positive.view(np.int8)
         if self.presampled is None:
             return self.sampler.draw(positive, self.costs, rng, self.X)
         # Each copy of a record, and each synthetic one, is drawn for itself.
@@ -481,6 +481,13 @@ def _grow_trees(
         )
         seen.append(sample.counts > 0)
     return grown, seen
+
+
+def _given_away(items: list[Nodes]) -> Iterator[Nodes]:
+    """Return the items one by one, and keep none of them."""
+    items.reverse()
+    while items:
+        yield items.pop()
 
 
 def _with_new(plot: Plot, bins: Any, y: NDArray[Any]) -> Plot:

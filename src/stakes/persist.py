@@ -328,7 +328,7 @@ def _check_engine(trees: Trees, binning: Binning, n_features: int) -> None:
         "feature": (np.int32, (n,)), "threshold": (np.uint8, (n,)), "missing_left": (np.uint8, (n,)),
         "left": (np.int32, (n,)), "parent": (np.int32, (n,)), "category_set": (np.int32, (n,)),
         "categories_left": (np.uint64, (len(nodes.categories_left), 4)),
-        "counts": (nodes.counts.dtype, (n, 2)), "weights": (np.float64, (n, 2)), "gain": (np.float64, (n,)),
+        "counts": (nodes.counts.dtype, (n, 2)), "weights": (nodes.weights.dtype, (n, 2)), "gain": (np.float64, (n,)),
     }  # fmt: skip
     for name, (dtype, shape) in arrays.items():
         array = getattr(nodes, name)

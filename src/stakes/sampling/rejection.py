@@ -33,7 +33,7 @@ class Bootstrap(MemberSampler):
 
     def counts(self, y: NDArray[Any], costs: Costs, rng: np.random.Generator, X: Any = None) -> Counts:
         """Draw how often each record occurs. See :meth:`MemberSampler.counts`."""
-        return _thinned_bootstrap(np.ones(y.size), y, rng, way_out="")
+        return _thinned_bootstrap(np.broadcast_to(1.0, y.size), y, rng, way_out="")
 
 
 class CPRSampler(CostSampler):
@@ -125,27 +125,30 @@ def _thinned_bootstrap(
 
     Where all are expected exactly once, this is the plain bootstrap, and leaves the generator in the same state.
     """
-    positives, negatives = split_classes(y)
-    n = y.size
+    # A mask, and not row numbers: a hundred members draw at the same time as they grow, and memory counts.
+    positive, n = y == 1, y.size
+    if not 0 < np.count_nonzero(positive) < n:
+        split_classes(y)  # says what is missing
     if expected.sum() > MAX_RECORDS:
         raise SamplingError(f"the sample would have some {expected.sum():.2g} records: take a larger quantile")
     thinned = expected.min() < 1
     above = np.flatnonzero(expected > 1)
     fraction, whole = np.modf(expected[above])
-    for _ in range(MAX_TRIES if _both_classes(expected, positives) else 0):
+    for _ in range(MAX_TRIES if _both_classes(expected, positive) else 0):
         drawn = rng.integers(n, size=n)
         if thinned:
             drawn = drawn.compress(rng.random(n) < expected[drawn])
         counts = np.bincount(drawn, minlength=n)
         if above.size:
             counts[above] = counts[above] * whole + rng.binomial(counts[above], fraction)
-        if _both_classes(counts, positives):
+        if _both_classes(counts, positive):
             return counts
     raise SamplingError(
-        f"no sample of the {n} records has both classes: {expected[positives].sum():.2g} positives and "
-        f"{expected[negatives].sum():.2g} negatives are expected in one{way_out}"
+        f"no sample of the {n} records has both classes: {expected[positive].sum():.2g} positives and "
+        f"{expected[~positive].sum():.2g} negatives are expected in one{way_out}"
     )
 
 
-def _both_classes(occurrences: NDArray[Any], positives: NDArray[np.intp]) -> bool:
-    return 0 < int(np.count_nonzero(occurrences[positives])) < int(np.count_nonzero(occurrences))
+def _both_classes(occurrences: NDArray[Any], positive: NDArray[np.bool_]) -> bool:
+    occur = occurrences > 0
+    return 0 < int(np.count_nonzero(occur & positive)) < int(np.count_nonzero(occur))

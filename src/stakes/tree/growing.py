@@ -71,7 +71,7 @@ class Nodes(NamedTuple):
     category_set: NDArray[np.int32]  # -1: numeric; else the row of `categories_left`
     categories_left: NDArray[np.uint64]  # (n, 4): a bit for each bin that goes left
     counts: NDArray[Any]  # (n_nodes, 2): negatives and positives, with multiplicity; floats for sample weights
-    weights: NDArray[np.float64]  # (n_nodes, 2): the same, by weight
+    weights: NDArray[Any]  # (n_nodes, 2): the same, by weight; the very same where there are no weights
     gain: NDArray[np.float64]  # decrease in the criterion's loss
 
 

@@ -145,7 +145,7 @@ class TreeRecipe:
             self.break_ties,
             seed,
         )
-        nodes = grow(plot.bins, plot.positive, times, weight, features, space, settings)
+        nodes = _compact(grow(plot.bins, plot.positive, times, weight, features, space, settings), weight)
         # What is pruned by cost is labelled by cost (FRAMEWORK 5.4), where no other weights do.
         by_count = self.criterion != "cost" and cost_weight is None
         relabels = by_count and self.pruning is not None and self.pruning_measure == "cost"
@@ -169,6 +169,12 @@ class TreeRecipe:
         # Weights are costs where the tree was grown by them, which is not what errors count.
         train = nodes.counts if self.criterion == "cost" and self.pruning_measure == "error" else nodes.weights
         return prune(nodes, self.pruning, node_sums(nodes, leaf, validation.positive, amount), train)
+
+
+def _compact(nodes: Nodes, weight: Floats) -> Nodes:
+    """Return the nodes with counts in half the bytes where they fit, and kept only once where they are the weights."""
+    counts = nodes.counts.astype(np.int32) if nodes.counts[0].sum() <= UNLIMITED else nodes.counts
+    return nodes._replace(counts=counts, weights=nodes.weights if weight.size else counts)
 
 
 def _product(*factors: Floats | None) -> Floats:

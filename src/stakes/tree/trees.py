@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -36,22 +36,31 @@ class Trees:
     sizes: NDArray[np.int64]
 
     @classmethod
-    def join(cls, grown: Sequence[Nodes]) -> Trees:
-        """Put grown trees end to end."""
-        shifted = []
-        first_node, first_set = 0, 0
+    def join(cls, grown: Iterable[Nodes]) -> Trees:
+        """Put grown trees end to end; column by column, so that an iterator's trees are never in memory twice."""
+        columns: dict[str, list[NDArray[Any]]] = {name: [] for name in Nodes._fields}
+        counts_are_weights = True
         for tree in grown:
-            shifted.append(
-                tree._replace(
-                    left=_shift(tree.left, first_node),
-                    parent=_shift(tree.parent, first_node),
-                    category_set=_shift(tree.category_set, first_set),
-                )
-            )
-            first_node += tree.feature.size
-            first_set += tree.categories_left.shape[0]
-        nodes = Nodes(*(np.concatenate(parts) for parts in zip(*shifted, strict=True)))
-        return cls(nodes, np.array([tree.feature.size for tree in grown], dtype=np.int64))
+            counts_are_weights = counts_are_weights and tree.weights is tree.counts
+            for name, column in columns.items():
+                column.append(getattr(tree, name))
+        sizes = np.array([feature.size for feature in columns["feature"]], dtype=np.int64)
+        n_sets = [sets.shape[0] for sets in columns["categories_left"]]
+        joined: dict[str, NDArray[Any]] = {}
+        for name, column in columns.items():
+            shared = name == "weights" and counts_are_weights
+            joined[name] = joined["counts"] if shared else np.concatenate(column)
+            column.clear()
+        end = np.cumsum(sizes)
+        for name, before in (
+            ("left", end - sizes),
+            ("parent", end - sizes),
+            ("category_set", np.cumsum(n_sets) - n_sets),
+        ):
+            for first, stop, shift in zip(end - sizes, end, before, strict=True):
+                numbers = joined[name][first:stop]
+                numbers[numbers >= 0] += np.int32(shift)
+        return cls(Nodes(**joined), sizes)
 
     def __len__(self) -> int:
         return self.sizes.size
@@ -110,7 +119,3 @@ class Trees:
         splits = self.nodes.feature >= 0
         gains = np.bincount(self.nodes.feature[splits], self.nodes.gain[splits], minlength=n_features)
         return gains / len(self)
-
-
-def _shift(numbers: NDArray[np.int32], by: int) -> NDArray[np.int32]:
-    return np.where(numbers >= 0, numbers + by, numbers).astype(np.int32)

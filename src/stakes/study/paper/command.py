@@ -1,154 +1,19 @@
-"""`stakes paper`: run an application by the paper's protocol, and write and return what came of it."""
+"""The command `stakes paper`, which imports what it needs when it runs, as all commands do."""
 
 from __future__ import annotations
 
-import io
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
-import polars as pl
 import typer
 
-import stakes
-from stakes.atomic import write_atomically
-from stakes.datasets import CostDataset
 from stakes.exceptions import StudyError
-from stakes.study.paper.findings import Finding, find
-from stakes.study.paper.page import machine, markdown, values
-from stakes.study.paper.protocol import APPLICATIONS, Application, Trial, load, plan_trials
-from stakes.study.paper.tables import PaperTable, compare, merge
-from stakes.study.study import Study
 
-__all__ = ["PaperResult", "command", "run_paper"]
-
-QUICK_NOTE = "QUICK LOOK: few methods, trees and repeats. These figures are not the protocol's."
-PARTIAL_NOTE = (
-    "NOT COMPARABLE WITH THE PAPER: the original files are not at hand. This is a part of the learning file's columns, "
-    "without amounts in dollars, split by 50, 20 and 30%. The paper's figures are of other test records."
-)
-
-
-@dataclass(frozen=True)
-class PaperResult:
-    """What came of an application.
-
-    Attributes
-    ----------
-    application : Application
-    models : polars.DataFrame
-        All models of all trials, averaged over repeats.
-    tables : list of PaperTable
-    findings : list of Finding
-    notes : list of str
-        What was run, and on what.
-    page : Path
-        The page in markdown; next to it, the same in a CSV file, and all models in a Parquet file.
-    """
-
-    application: Application
-    models: pl.DataFrame
-    tables: list[PaperTable]
-    findings: list[Finding]
-    notes: list[str]
-    page: Path
-
-
-def run_paper(
-    name: str,
-    data: Path | str,
-    *,
-    out: Path | str | None = None,
-    quick: bool = False,
-    jobs: int | None = None,
-    seed: int = 0,
-    progress: str = "quiet",
-    say: Callable[[str], object] = lambda line: None,
-) -> PaperResult:
-    """Run an application by the paper's protocol; what an earlier run has finished is not run again.
-
-    Parameters
-    ----------
-    name : {"churn", "fraud", "marketing"}
-    data : path
-        The directory with the files of the publishers.
-    out : path, default=None
-        The directory of the results; by default ``paper-NAME``, with ``-quick`` for a quick look.
-    quick : bool, default=False
-        Look at a few methods with small ensembles, once.
-    jobs : int, default=None
-        Processes to use: as many as there are cores by default.
-    seed : int, default=0
-    progress : {"live", "plain", "quiet"}, default="quiet"
-    say : callable, default=nothing
-        Is told which study comes next.
-
-    Returns
-    -------
-    result : PaperResult
-
-    Examples
-    --------
-    >>> from stakes.study.paper.command import run_paper
-    >>> run_paper("churn", "my/data", quick=True).page  # doctest: +SKIP
-    """
-    if name not in APPLICATIONS:
-        raise StudyError(f"there is no application {name!r}: choose from {', '.join(APPLICATIONS)}")
-    application = APPLICATIONS[name]
-    directory = Path(out or f"paper-{name}{'-quick' if quick else ''}")
-    dataset = load(application, Path(data))
-    trials = plan_trials(application, dataset, seed=seed, quick=quick)
-    from_scratch = not any((directory / trial.directory).exists() for trial in trials)
-    started = time.monotonic()
-    boards = []
-    for number, trial in enumerate(trials, 1):
-        say(f"{trial.directory} ({number} of {len(trials)})")
-        study = Study(trial.data, out=directory / trial.directory, jobs=jobs, progress=progress, **trial.options)
-        boards.append(study.run().leaderboard)
-    minutes = (time.monotonic() - started) / 60 if from_scratch else None
-    models = merge(application, trials, boards)
-    tables, findings = compare(application, models, trials), find(application, models)
-    notes = _notes(application, dataset, trials, models, quick=quick, seed=seed, minutes=minutes)
-    page = directory / f"{name}.md"
-    text = markdown(application.title, notes, tables, findings, application.shown)
-    write_atomically(page, text.encode())
-    write_atomically(page.with_suffix(".csv"), values(tables, application.shown).write_csv().encode())
-    buffer = io.BytesIO()
-    models.write_parquet(buffer, compression="zstd")
-    write_atomically(page.with_suffix(".parquet"), buffer.getvalue())
-    return PaperResult(application, models, tables, findings, notes, page)
-
-
-def _notes(
-    application: Application,
-    dataset: CostDataset,
-    trials: list[Trial],
-    models: pl.DataFrame,
-    *,
-    quick: bool,
-    seed: int,
-    minutes: float | None,
-) -> list[str]:
-    options = trials[0].options
-    split = " / ".join(f"{rows.size:,}" for rows in trials[0].data.split(0, seed))
-    asked = f"stakes paper {application.name} --data DIR --seed {seed}{' --quick' if quick else ''}"
-    notes = [QUICK_NOTE] if quick else []
-    if application.name == "marketing" and dataset.name != "kdd98":
-        notes.append(PARTIAL_NOTE)
-    return [
-        *notes,
-        f"Command: `{asked}`, stakes {stakes.__version__}.",
-        f"Machine: {machine()}." + ("" if minutes is None else f" It took {minutes:.1f} minutes."),
-        f"Records to train / validate / test on: {split}. Trees in an ensemble: {options['trees']}. "
-        f"Repeats: {options['repeats']}.",
-        f"{models.height:,} models, {models.filter('like_paper').height:,} of them of methods and decisions of the "
-        "paper. All figures are on test records and averaged over repeats, unless they say validation.",
-    ]
+__all__ = ["command"]
 
 
 class ApplicationName(StrEnum):
@@ -181,6 +46,7 @@ def paper(
     The same command again goes on where the last one was stopped.
     """
     with _one_line_errors():
+        from stakes.study.paper.experiment import run_paper
         from stakes.study.paper.page import print_tables
 
         result = run_paper(
