@@ -1,4 +1,4 @@
-"""The command `stakes`: study, apply, report, methods, demo.
+"""The command `stakes`: study, apply, report, methods, demo, paper.
 
 Commands import what they need when they run, so that help comes at once. Whatever is wrong with what a user gave is
 said in one line, with exit code 2. A command that lives in a module of its own is added here by ``app.add_typer``.
@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from stakes.study.paper.command import command as paper
 
 if TYPE_CHECKING:
     from stakes.study.data import StudyData
@@ -32,6 +34,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     help="Find out which method saves the most money, given data and what mistakes cost.",
 )
+app.add_typer(paper)
 
 
 class MetaCost(StrEnum):
