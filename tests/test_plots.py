@@ -42,6 +42,7 @@ CONSTANT = {"fp_cost": 2.0, "fn_cost": 9.0}
 
 @pytest.fixture(autouse=True)
 def close_figures():
+    plt.close("all")  # those of other tests, doctests among them
     yield
     plt.close("all")
 
