@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stakes.tree.criteria import COST, GAIN_RATIO, node_loss
+from stakes.tree.criteria import COST, GAIN_RATIO, GINI, node_loss
 from stakes.tree.histogram import BINS, LOW, Bytes, Ints, Rows, add, add_feature
 from stakes.tree.jit import inlined, kernel
 from stakes.tree.splitting import (
@@ -27,13 +27,14 @@ from stakes.tree.splitting import (
     best_split,
     read_all,
     read_used,
+    scan_all,
     sort_by_share,
 )
 
 __all__ = ["Nodes", "Settings", "Space", "grow"]
 
 # Nodes with fewer records than this list the bins they use; larger ones read whole histograms (measured).
-FEW = 128
+FEW = 96
 # A node whose records fit into this many bytes gets a copy of them, so that its subtree works in the cache (measured).
 CACHE_BYTES = 1 << 18
 # A class is rare with at most one in this many of the weight.
@@ -256,6 +257,7 @@ def _find_split(
     few_hist: Ints,
     used: NDArray[np.uint64],
     occupied: Ints,
+    sums: NDArray[np.float64],
     features: Rows,
     random: NDArray[np.uint64],
     n_bins: NDArray[np.int32],
@@ -281,6 +283,7 @@ def _find_split(
         if slot >= 0:
             hist[slot] = 0
             add(hist, slot, bins, payload, positive, rows, start, end, features, n_draw, count_bits)
+    plain = criterion == GINI and count_bits == 0 and min_leaf <= 1 and not mergeable
     best = NO_SPLIT
     mean_gain = np.inf if criterion == GAIN_RATIO else -np.inf
     for look in range(2 if criterion == GAIN_RATIO else 1):
@@ -296,6 +299,9 @@ def _find_split(
             categorical = categoricals[feature] != 0
             merge = mergeable and not categorical
             if slot >= 0 and j < hist.shape[1]:
+                if plain and not categorical and hist[slot, j, MISSING] == 0:
+                    best = scan_all(best, hist, slot, j, n_bins[feature], all_p, all_n, feature, sums)
+                    continue
                 k = read_all(occupied, hist, slot, j, n_bins[feature], count_bits, merge)
             else:
                 add_feature(few_hist, used, bins, payload, positive, rows, start, end, feature, count_bits)
@@ -309,6 +315,9 @@ def _find_split(
             )
             gains += more
             n_gains += n_more
+            if best.loss <= 0.0 and best.tie <= 0.0 and criterion != GAIN_RATIO:
+                # Both children are pure: nothing is better, and the first of equals is taken anyway.
+                break
         if look == 0 and n_gains > 0:
             # A little less than the mean: equal gains must all pass.
             mean_gain = gains / n_gains - 1e-10 * loss_here
@@ -361,6 +370,7 @@ def grow(
     few_hist = np.zeros(width, np.int64)
     used = np.zeros(4, np.uint64)
     occupied = np.empty(ENTRIES, np.int64)
+    sums = np.empty((3, BINS), np.float64)
     goes_left = np.empty(BINS, np.bool_)
     seen = np.empty(BINS, np.bool_)
     random = np.empty(1, np.uint64)
@@ -406,7 +416,7 @@ def grow(
             cached = 1
         loss_here = node_loss(criterion, float(whole[node, 1]), float(whole[node, 0]))
         best = _find_split(
-            my_bins, my_payload, my_positive, rows, start, end, slot, hist, few_hist, used, occupied,
+            my_bins, my_payload, my_positive, rows, start, end, slot, hist, few_hist, used, occupied, sums,
             features, random, space.n_bins, space.categorical, settings, count_bits,
             whole[node, 1], whole[node, 0], count[node, 0] + count[node, 1], loss_here,
         )  # fmt: skip

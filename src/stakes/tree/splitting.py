@@ -23,6 +23,7 @@ __all__ = [
     "best_split",
     "read_all",
     "read_used",
+    "scan_all",
     "sort_by_share",
 ]
 
@@ -93,6 +94,49 @@ def read_all(occupied: Ints, hist: Ints, slot: int, j: int, n_bins: int, count_b
         if below | above != 0:
             k = _enter(occupied, k, bin_, below, above, count_bits, merge)
     return k
+
+
+@inlined
+def scan_all(
+    best: Split,
+    hist: Ints,
+    slot: int,
+    j: int,
+    n_bins: int,
+    all_p: int,
+    all_n: int,
+    feature: int,
+    sums: NDArray[np.float64],
+) -> Split:
+    """Return the better of `best` and the best cut of histogram `j` by the Gini criterion, without a branch per bin.
+
+    For counts of a numeric feature without missing values and limits on leaves, where neither class is rare: the
+    processor would guess wrong whether the next bin is empty. `sums` is scratch space for three rows of bins.
+    """
+    p, n = np.int64(0), np.int64(0)
+    for bin_ in range(n_bins):
+        p += hist[slot, j, bin_] >> 32
+        n += hist[slot, j, bin_] & LOW
+        sums[0, bin_] = p
+        sums[1, bin_] = n
+    whole_p, whole_n = float(all_p), float(all_n)
+    for bin_ in range(n_bins):
+        left_p, left_n = sums[0, bin_], sums[1, bin_]
+        right_p, right_n = whole_p - left_p, whole_n - left_n
+        left, right = left_p + left_n, right_p + right_n
+        impure = left_p * left_n * right + right_p * right_n * left
+        # As in `children_loss`. Cuts with all records on one side come out as not a number, and are never lower.
+        sums[2, bin_] = 2.0 * impure / (left * right)
+    low, lowest = -1, best.loss
+    for bin_ in range(n_bins):
+        if sums[2, bin_] < lowest:
+            low, lowest = bin_, sums[2, bin_]
+    if low >= 0:
+        high = low + 1
+        while hist[slot, j, high] == 0:
+            high += 1
+        best = Split(lowest, 0.0, feature, low, high, NOT_SEEN, 0)
+    return best
 
 
 @inlined
