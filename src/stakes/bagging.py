@@ -245,8 +245,10 @@ class CostBaggingClassifier(MemberClassifier):
             n_drawn=self._n_drawn(),
         )
         make = self._make_trees if self._tree is not None else self._make_models
-        seen = np.zeros((len(everyone), self.n_estimators), np.bool_)
-        seen[counted] = make(shared, seeds)
+        seen = make(shared, seeds)
+        if not counted.all():
+            of_counted, seen = seen, np.zeros((len(everyone), self.n_estimators), np.bool_)
+            seen[counted] = of_counted
         outside: Bools = np.logical_not(seen.all(axis=1)) & counted
         both = outside[everyone.positive].any() and outside[~everyone.positive].any()
         if self.validation == "oob" and self.validation_ is None and not both:
