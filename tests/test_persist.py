@@ -279,7 +279,9 @@ def test_a_truncated_file_is_refused_wherever_it_ends(file: Path) -> None:
 def test_a_damaged_file_is_refused_wherever_it_is_damaged(file: Path) -> None:
     content = file.read_bytes()
     rng = np.random.default_rng(0)
-    for at in rng.integers(len(content), size=60):
+    # Anywhere, and in the directory at its end, of which every byte means something else.
+    directory = content.rindex(b"PK\x01\x02")
+    for at in [*rng.integers(len(content), size=60), *range(directory, len(content))]:
         damaged = bytearray(content)
         damaged[at] ^= 0xFF
         file.write_bytes(bytes(damaged))
