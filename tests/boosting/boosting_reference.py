@@ -147,7 +147,7 @@ def boost(
     run = Run([], [], [], [], [])
     for t in range(rounds):
         w = normalised(w)
-        on_costs = (fit_on or ("costs" if variant == "csab" else "weights")) == "costs"
+        on_costs = (fit_on or ("costs" if variant in ("adac1", "adac2", "adac3", "csab") else "weights")) == "costs"
         fit_weight = normalised([w[i] * c[i] for i in range(n)]) if on_costs else w
         if samples is None:
             stump = fit_stump(X, y, fit_weight, binning)

@@ -356,7 +356,7 @@ def test_easy_ensemble_is_bagging_of_boosting_on_under_samples(large: Any) -> No
 
 
 def test_frames_with_categories_and_gaps_are_boosted(mixed: Any, holes: Any) -> None:
-    for variant in ("adaboost", "adac2", "csab"):
+    for variant in ("adaboost", "adac1", "csab"):
         model = few(variant=variant).fit(mixed, holes.y, **holes.costs)
         assert model.score(mixed, holes.y, **holes.costs) > 0.2
         assert_array_equal(model.predict(mixed.to_pandas(), **holes.costs), model.predict(mixed, **holes.costs))

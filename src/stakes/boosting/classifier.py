@@ -51,7 +51,7 @@ class CostBoostClassifier(MemberClassifier):
     variant_params : dict, default=None
         Options of the variant: `scale` of "adacost", the largest scaled cost, 1 by default; `exponent` of
         "adauboost", "printed" by default, or "inverse"; and `fit_on` of "adac1", "adac2", "adac3" and "csab", what
-        members are fitted on: "weights" or "costs", the weights times the costs, which is the default of "csab".
+        members are fitted on: "costs", the weights times the costs, by default, or "weights".
     decision : Decision, default=None
         None decides by 0.5 where costs acted in training, and by T_cs on the votes otherwise. With `member` "cost" or
         "tuned" the members decide by their costs, in training and after it (DMECC-AdaBoost).
@@ -98,10 +98,10 @@ class CostBoostClassifier(MemberClassifier):
     are right only for the outcomes they were trained with. So `member` has to be what it was in fit.
 
     The rules are those of the literature, and not all of them bear costs that differ much. "naive", "asymmetric",
-    "csab", and "adaboost" with a calibrated decision do. "adac1", "adac2" and "adac3", samples in every round, and
-    members that decide by cost, often end after a few rounds: members are fitted to one thing and judged by another.
-    The exponent of "adauboost", as printed, grows beyond all bounds, and ends with all records in the dearer class.
-    `stop_reason_` tells.
+    "csab", "adac1", and "adaboost" with a calibrated decision do. "adac2" and "adac3" multiply weights by costs in every
+    round, and with many rounds all records end in the dearer class; so does "adauboost" as printed, whose exponent
+    grows beyond all bounds. Samples in every round, and members that decide by cost, often end after a few rounds:
+    members are fitted to one thing and judged by another. `stop_reason_` tells.
 
     Examples
     --------

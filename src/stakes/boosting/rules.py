@@ -277,13 +277,13 @@ class AdaC(AdaBoost):
 
     Parameters
     ----------
-    fit_on : {"weights", "costs"}, default="weights"
-        Members are fitted on w, as published; or on w C, by which alpha judges them too. On w alone members do not
-        see the costs that count in alpha, and where these differ much, it is soon not positive: boosting stops after
-        a few rounds. The default of CSAB is "costs".
+    fit_on : {"costs", "weights"}, default="costs"
+        Members are fitted on w C, by which alpha judges them too; or on w, as AdaC1 to AdaC3 were published. On w
+        alone members do not see the costs that count in alpha, and where these differ much, it is soon not positive:
+        boosting stops after a round or a few, with members that know nothing of costs.
     """
 
-    fit_on: str = "weights"
+    fit_on: str = "costs"
 
     uses_costs = True
 
@@ -335,14 +335,11 @@ class AdaC3(AdaC):
         return problem.log_scaled - alpha * margin * problem.scaled
 
 
-@dataclass(frozen=True)
 class CSAB(AdaC1):
     """Cost-sensitive AdaBoost: the alpha that minimises the cost-sensitive exponential loss.
 
     Costs are scaled: only their products with alpha enter.
     """
-
-    fit_on: str = "costs"
 
     def start(self, problem: Problem) -> Floats:
         """w+ = 1/N+, w- = 1/N-."""
