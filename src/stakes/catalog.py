@@ -43,6 +43,13 @@ class Method:
         Whether the costs of the records to be predicted are needed.
     novel : bool
         Whether the method was new in the paper.
+
+    Examples
+    --------
+    >>> from stakes import list_methods
+    >>> method = list_methods().filter(name="cprbg")[0]
+    >>> method.when, method.costs, method.needs_costs
+    (('before',), 'record', False)
     """
 
     name: str
@@ -171,8 +178,8 @@ NOVEL = {
 _BAGGING_NAME = re.compile(r"(?P<dm>dm-)?(?P<how>w|cs|u|o|h|s|cpr)?(?P<pre>p)?(?P<base>bg|rdf|rf)")
 _DECISION_FIELDS = {f.name for f in fields(Decision)}
 _TREE_PARAMETERS = {
-    "criterion", "max_depth", "min_samples_split", "min_samples_leaf", "max_features", "pruning", "pruning_measure",
-    "break_ties", "max_bins",
+    "criterion", "max_depth", "min_samples_split", "min_samples_leaf", "max_features", "cp", "pruning",
+    "pruning_measure", "break_ties", "max_bins",
 }  # fmt: skip
 
 

@@ -37,6 +37,9 @@ class CostTreeClassifier(MemberClassifier):
         The least number of records in a node that is split, and in a leaf.
     max_features : int, float, "sqrt", "log2" or None, default=None
         How many features, drawn anew for each split, are looked at; None for all.
+    cp : float, default=0
+        The least use of a split, as in R's rpart, where it is 0.01: splits are undone that do not, with those below
+        them, lower the training loss by more than this share of the root's for each leaf they add.
     pruning : {"cost_complexity", "reduced_error"}, default=None
         How the tree is cut back on validation records.
     pruning_measure : {"error", "cost"}, default="error"
@@ -94,6 +97,7 @@ class CostTreeClassifier(MemberClassifier):
         min_samples_split: int = 2,
         min_samples_leaf: int = 1,
         max_features: int | float | str | None = None,
+        cp: float = 0.0,
         pruning: str | None = None,
         pruning_measure: str = "error",
         leaf: str = "frequency",
@@ -113,6 +117,7 @@ class CostTreeClassifier(MemberClassifier):
         self.min_samples_split = min_samples_split
         self.min_samples_leaf = min_samples_leaf
         self.max_features = max_features
+        self.cp = cp
         self.pruning = pruning
         self.pruning_measure = pruning_measure
         self.leaf = leaf
@@ -135,6 +140,7 @@ class CostTreeClassifier(MemberClassifier):
             self.min_samples_split,
             self.min_samples_leaf,
             self.max_features,
+            self.cp,
             self.pruning,
             self.pruning_measure,
             self.break_ties,

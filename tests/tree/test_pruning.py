@@ -15,7 +15,7 @@ from sklearn.tree import DecisionTreeClassifier
 from stakes import Costs
 from stakes.tree.growing import Nodes
 from stakes.tree.leaves import leaf_labels
-from stakes.tree.pruning import PRUNINGS, node_sums, prune
+from stakes.tree.pruning import PRUNINGS, node_sums, prune, trim
 from stakes.tree.trees import Trees
 
 METHODS = sorted(PRUNINGS)
@@ -205,6 +205,23 @@ def same_subtree(nodes, cut, pruned, node=0, new=0):
     return pairs
 
 
+def trim_reference(nodes, loss, cp):
+    """The smallest of the best subtrees, by trying to make a leaf of each node."""
+    alpha, cut = Fraction(cp) * loss[0], set()
+
+    def best(node):
+        as_leaf = loss[node] + alpha
+        if nodes.feature[node] < 0:
+            return as_leaf
+        below = sum(best(child) for child in children(nodes, node))
+        if as_leaf <= below:
+            cut.add(node)
+        return min(as_leaf, below)
+
+    best(0)
+    return cut
+
+
 # Grown trees
 
 
@@ -241,6 +258,18 @@ def test_grown_trees_are_pruned_as_by_the_reference(method, measure):
         nodes = case.grown.nodes
         pairs = same_subtree(nodes, REFERENCES[method](nodes, *exact_losses(case)), pruned := case.prune(method))
         assert len(pairs) == pruned.feature.size
+
+
+@pytest.mark.parametrize("cp", [2**-10, 2**-7, 2**-4, 0.5])
+@pytest.mark.parametrize("measure", ["error", "constant_cost", "record_cost"])
+def test_grown_trees_are_trimmed_as_by_the_reference(measure, cp):
+    sizes = []
+    for case in cases(measure):
+        nodes = case.grown.nodes
+        pairs = same_subtree(nodes, trim_reference(nodes, exact_losses(case)[0], cp), trimmed := trim(nodes, cp))
+        assert len(pairs) == trimmed.feature.size
+        sizes.append((trimmed.feature.size, nodes.feature.size))
+    assert any(1 < left < grown for left, grown in sizes)
 
 
 @pytest.mark.parametrize("measure", MEASURES)

@@ -117,7 +117,8 @@ class TreeLearner:
         """Whether trees are as simple as they can be, and there is a faster way."""
         recipe, d = self.recipe, self.features.size
         looks_at_all = recipe.n_features(d) == d and self.ground.sampler is None
-        return recipe.max_depth == 1 and recipe.pruning is None and recipe.criterion != "gain_ratio" and looks_at_all
+        as_grown = recipe.pruning is None and not recipe.cp
+        return recipe.max_depth == 1 and as_grown and recipe.criterion != "gain_ratio" and looks_at_all
 
     def _stumps(self, each: Callable[..., Any]) -> Stumps:
         recipe = self.recipe

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from stakes.tree.growing import Nodes
 from stakes.tree.jit import kernel
 
-__all__ = ["PRUNINGS", "node_sums", "prune"]
+__all__ = ["PRUNINGS", "node_sums", "prune", "trim"]
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -72,6 +72,17 @@ def prune(nodes: Nodes, method: str, validation: NDArray[Any], train: NDArray[An
     train = nodes.weights if train is None else train
     becomes_leaf = PRUNINGS[method](nodes, _loss(nodes, train), _loss(nodes, validation))
     return _cut(nodes, becomes_leaf)
+
+
+def trim(nodes: Nodes, cp: float) -> Nodes:
+    """Return the tree without splits of too little use, as R's rpart makes it; this takes no validation records.
+
+    What is left is the smallest subtree of least training loss + alpha x leaves, for an alpha of `cp` times the loss of
+    the root as a leaf: each split that is left, with those below it, lowers the loss by more than alpha a leaf.
+    """
+    loss = _loss(nodes, nodes.weights)
+    alpha, _, _ = _weakest_links(nodes.left, loss, loss)
+    return _cut(nodes, _no_worse(alpha, cp * loss[0]))
 
 
 def node_sums(nodes: Nodes, leaf: NDArray[Any], y: NDArray[Any], amount: NDArray[Any]) -> Floats:

@@ -14,7 +14,7 @@ from stakes.tree.criteria import CRITERIA
 from stakes.tree.growing import Nodes, Settings, Space, grow
 from stakes.tree.histogram import Bytes
 from stakes.tree.jit import tell_before_compiling
-from stakes.tree.pruning import PRUNINGS, node_sums, prune
+from stakes.tree.pruning import PRUNINGS, node_sums, prune, trim
 from stakes.tree.trees import Trees
 
 __all__ = ["Plot", "TreeRecipe"]
@@ -59,6 +59,7 @@ class TreeRecipe:
     min_samples_split: int = 2
     min_samples_leaf: int = 1
     max_features: int | float | str | None = None
+    cp: float = 0.0
     pruning: str | None = None
     pruning_measure: str = "error"
     break_ties: bool = True
@@ -68,6 +69,8 @@ class TreeRecipe:
         _choice("pruning", self.pruning, (None, *PRUNINGS))
         _choice("pruning_measure", self.pruning_measure, ("error", "cost"))
         _choice("break_ties", self.break_ties, (True, False))
+        if not isinstance(self.cp, Real) or not 0 <= self.cp <= 1:
+            raise ValueError(f"cp={self.cp!r} is not a share of the loss of the root in [0, 1]")
         _at_least("max_depth", self.max_depth, 1, optional=True)
         _at_least("min_samples_split", self.min_samples_split, 2)
         _at_least("min_samples_leaf", self.min_samples_leaf, 1)
@@ -160,6 +163,8 @@ class TreeRecipe:
         return self._pruned(nodes, validation)
 
     def _pruned(self, nodes: Nodes, validation: Plot | None) -> Nodes:
+        if self.cp:
+            nodes = trim(nodes, self.cp)
         if self.pruning is None or validation is None:
             return nodes
         leaf = Trees.join([nodes]).apply(validation.bins)[:, 0]
