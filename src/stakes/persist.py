@@ -172,6 +172,20 @@ def load(path: str | Path, *, trusted: Iterable[str] = ()) -> Any:
     Returns
     -------
     model : classifier
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> from stakes import CostTreeClassifier
+    >>> from stakes.datasets import make_churn
+    >>> from stakes.persist import load, save
+    >>> data = make_churn(500, random_state=0)
+    >>> tree = CostTreeClassifier(max_depth=3).fit(data.frame, data.target, fp_cost=1, fn_cost=5)
+    >>> with tempfile.TemporaryDirectory() as directory:
+    ...     save(tree, pathlib.Path(directory) / "tree.skops")
+    ...     same = load(pathlib.Path(directory) / "tree.skops")
+    >>> same
+    CostTreeClassifier(max_depth=3)
     """
     path = Path(path)
     content, about = _read(path)
@@ -194,7 +208,31 @@ def load(path: str | Path, *, trusted: Iterable[str] = ()) -> Any:
 
 
 def read_info(path: str | Path) -> dict[str, Any]:
-    """Return the plain data that was saved with a model, without loading it."""
+    """Return the plain data that was saved with a model, without loading it.
+
+    Parameters
+    ----------
+    path : path
+
+    Returns
+    -------
+    info : dict
+        What was given to `save` as `info`.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> from stakes import CostTreeClassifier
+    >>> from stakes.datasets import make_churn
+    >>> from stakes.persist import read_info, save
+    >>> data = make_churn(500, random_state=0)
+    >>> tree = CostTreeClassifier(max_depth=3).fit(data.frame, data.target, fp_cost=1, fn_cost=5)
+    >>> with tempfile.TemporaryDirectory() as directory:
+    ...     path = pathlib.Path(directory) / "tree.skops"
+    ...     save(tree, path, info={"trained on": "the churners of May"})
+    ...     read_info(path)
+    {'trained on': 'the churners of May'}
+    """
     info = _read(Path(path))[1].get("info")
     return info if isinstance(info, dict) else {}
 
@@ -325,7 +363,7 @@ def _check_engine(trees: Trees, binning: Binning, n_features: int) -> None:
     nodes, n = trees.nodes, trees.nodes.feature.size
     arrays = {
         "feature": (np.int32, (n,)), "threshold": (np.uint8, (n,)), "missing_left": (np.uint8, (n,)),
-        "left": (np.int32, (n,)), "parent": (np.int32, (n,)), "category_set": (np.int32, (n,)),
+        "left": (np.int32, (n,)), "category_set": (np.int32, (n,)),
         "categories_left": (np.uint64, (len(nodes.categories_left), 4)),
         "counts": (nodes.counts.dtype, (n, 2)), "weights": (nodes.weights.dtype, (n, 2)), "gain": (np.float64, (n,)),
     }  # fmt: skip
@@ -338,7 +376,6 @@ def _check_engine(trees: Trees, binning: Binning, n_features: int) -> None:
     ends = np.repeat(np.cumsum(trees.sizes), trees.sizes)
     _check_walk(splits, (nodes.left, nodes.left + 1), ends, nodes.feature, n_features)
     _check_within(nodes.category_set[splits & (nodes.category_set >= 0)], len(nodes.categories_left))
-    _require((nodes.parent < np.arange(n)).all())
 
 
 def _check_walk(

@@ -433,20 +433,19 @@ def test_node_sums_do_not_depend_on_the_order_of_the_records():
 
 def made_tree(parents):
     """A tree by the leaf, among those there are, that splits next."""
-    feature, left, parent = [-1], [-1], [-1]
+    feature, left = [-1], [-1]
     for choice in parents:
         leaves = [node for node, f in enumerate(feature) if f < 0]
         node = leaves[choice % len(leaves)]
         feature[node], left[node] = 0, len(feature)
-        for array, value in ((feature, -1), (left, -1), (parent, node)):
-            array += [value, value]
+        feature += [-1, -1]
+        left += [-1, -1]
     n = len(feature)
     return Nodes(
         feature=np.array(feature, np.int32),
         threshold=np.zeros(n, np.uint8),
         missing_left=np.zeros(n, np.uint8),
         left=np.array(left, np.int32),
-        parent=np.array(parent, np.int32),
         category_set=np.full(n, -1, np.int32),
         categories_left=np.empty((0, 4), np.uint64),
         counts=np.zeros((n, 2), np.int64),
@@ -457,9 +456,9 @@ def made_tree(parents):
 
 def summed_up(nodes, more):
     """The losses of nodes that lose this much more than their children do."""
-    loss = list(more)
+    loss, parent = list(more), nodes.parent
     for node in range(len(loss) - 1, 0, -1):
-        loss[nodes.parent[node]] += loss[node]
+        loss[parent[node]] += loss[node]
     return loss
 
 

@@ -75,7 +75,7 @@ def boxes_of(
         return "\n".join([*question, *facts, f"→ {words.label(node)}", *(["…"] if more else [])])
 
     def box(node: int, depth: int, more: bool) -> Box:
-        parent = int(nodes.parent[node]) if depth else -1
+        parent = int(words.parent[node]) if depth else -1
         answer = "yes" if depth and nodes.left[parent] == node else "no"
         return Box(node, parent, x[node], depth, text(node, more), _color(nodes, node), answer)
 

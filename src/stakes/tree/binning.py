@@ -37,6 +37,19 @@ class Binning:
         The largest number of bins of a feature, missing values aside.
     n_threads : int, default=1
         How many threads to use.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from stakes.table import table_of
+    >>> from stakes.tree.binning import Binning
+    >>> table = table_of(pl.DataFrame({"age": [20.0, None, 60.0, 40.0], "kind": ["b", "a", "b", None]}))
+    >>> binning = Binning().fit(table)
+    >>> binning.transform(table)[:, :2]
+    array([[1, 2],
+           [0, 1],
+           [3, 2],
+           [2, 0]], dtype=uint8)
     """
 
     def __init__(self, max_bins: int = MAX_BINS, n_threads: int = 1) -> None:
@@ -114,6 +127,21 @@ class Binned:
         Fitted to the training records.
     bins : ndarray of shape (n_records, n_columns)
         What the binning makes of `X`.
+
+    Examples
+    --------
+    >>> from stakes import CostBaggingClassifier, CostTreeClassifier
+    >>> from stakes.datasets import make_churn
+    >>> from stakes.table import table_of
+    >>> from stakes.tree.binning import Binned, Binning
+    >>> data = make_churn(500, random_state=0)
+    >>> table = table_of(data.frame)
+    >>> binning = Binning().fit(table)
+    >>> X = Binned(data.frame, binning, binning.transform(table))
+    >>> tree = CostTreeClassifier(max_depth=3).fit(X, data.target)
+    >>> bagging = CostBaggingClassifier(n_estimators=5).fit(X, data.target)
+    >>> X.shape
+    (500, 7)
     """
 
     def __init__(self, X: Any, binning: Binning, bins: Bytes) -> None:

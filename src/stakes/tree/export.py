@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stakes.tree.binning import Binning
 from stakes.tree.growing import Nodes
@@ -144,7 +146,7 @@ def export_graphviz(
         label = _quoted([*question, *words.facts(node), words.label(node), *(["..."] if more else [])])
         lines.append(f"{node} [label={label}, fillcolor={_quoted([_color(nodes, node)])}];")
         if depth:
-            parent = nodes.parent[node]
+            parent = words.parent[node]
             lines.append(f"{parent} -> {node} [label={_quoted(['yes' if node == nodes.left[parent] else 'no'])}];")
     return "\n".join([*lines, "}"])
 
@@ -182,10 +184,15 @@ class _Words:
             if given is not None and len(given) != needed:
                 raise ValueError(f"{argument} has {len(given)} names: give {needed}")
 
+    @cached_property
+    def parent(self) -> NDArray[np.int32]:
+        """The node above each node."""
+        return self.nodes.parent
+
     def rule(self, node: int) -> str:
         """Say which records of the parent come to this node."""
         nodes = self.nodes
-        parent = nodes.parent[node]
+        parent = self.parent[node]
         goes_left = bool(node == nodes.left[parent])
         feature = nodes.feature[parent]
         names = self.binning.names_ if self.feature_names is None else self.feature_names

@@ -68,12 +68,20 @@ class Nodes(NamedTuple):
     threshold: Bytes  # bins up to this one go left
     missing_left: Bytes
     left: NDArray[np.int32]
-    parent: NDArray[np.int32]
     category_set: NDArray[np.int32]  # -1: numeric; else the row of `categories_left`
     categories_left: NDArray[np.uint64]  # (n, 4): a bit for each bin that goes left
     counts: NDArray[Any]  # (n_nodes, 2): negatives and positives, with multiplicity; floats for sample weights
     weights: NDArray[Any]  # (n_nodes, 2): the same, by weight; the very same where there are no weights
     gain: NDArray[np.float64]  # decrease in the criterion's loss
+
+    @property
+    def parent(self) -> NDArray[np.int32]:
+        """The node above each node, -1 for roots; worked out anew each time, because few need it."""
+        parent = np.full(self.left.size, -1, np.int32)
+        splits = np.flatnonzero(self.left >= 0)
+        parent[self.left[splits]] = splits
+        parent[self.left[splits] + 1] = splits
+        return parent
 
 
 @inlined
@@ -381,7 +389,6 @@ def grow(
     threshold = np.empty(room, np.uint8)
     missing_left = np.empty(room, np.uint8)
     left = np.empty(room, np.int32)
-    parent = np.empty(room, np.int32)
     category_set = np.empty(room, np.int32)
     categories_left = np.zeros((4, 4), np.uint64)
     n_sets = 0
@@ -394,7 +401,6 @@ def grow(
     slot = 0 if n_rows >= FEW else -1
     _push(pending, 0, 0, 0, n_rows, 0, slot, 0)
     n_pending, n_nodes = 1, 1
-    parent[0] = -1
     _totals(my_payload, my_positive, rows, 0, n_rows, count_bits, count, whole, 0)
     if slot == 0 and not draws:
         add(hist, 0, my_bins, my_payload, my_positive, rows, 0, n_rows, features, n_features, count_bits)
@@ -456,8 +462,6 @@ def grow(
         left[node] = first
         threshold[node] = cut
         missing_left[node] = missing == LEFT
-        parent[first] = node
-        parent[second] = node
         if categorical:
             if n_sets == categories_left.shape[0]:
                 categories_left = np.concatenate((categories_left, np.zeros_like(categories_left)))
@@ -508,7 +512,6 @@ def grow(
         threshold[:n_nodes].copy(),
         missing_left[:n_nodes].copy(),
         left[:n_nodes].copy(),
-        parent[:n_nodes].copy(),
         category_set[:n_nodes].copy(),
         categories_left[:n_sets].copy(),
         count[:n_nodes].copy(),

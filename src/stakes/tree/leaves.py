@@ -55,7 +55,16 @@ LEAVES: dict[str, tuple[Callable[[Counted], Floats], bool]] = {
 
 
 def leaf_probabilities(trees: Trees, leaf: str) -> Floats:
-    """Return P+ of every leaf by one of the ways in LEAVES."""
+    """Return P+ of every leaf by one of the ways in LEAVES.
+
+    Examples
+    --------
+    >>> from stakes import CostTreeClassifier
+    >>> from stakes.tree.leaves import leaf_probabilities
+    >>> tree = CostTreeClassifier(max_depth=1).fit([[1.0], [2.0], [3.0], [4.0]], [0, 0, 1, 1])
+    >>> leaf_probabilities(tree.members_.trees, "frequency"), leaf_probabilities(tree.members_.trees, "laplace")
+    (array([0., 1.]), array([0.25, 0.75]))
+    """
     smoothing, curtailed = LEAVES[leaf]
     count = trees.nodes.counts
     total = count.sum(axis=1)
@@ -81,7 +90,17 @@ def _nearest_ancestor_with(trees: Trees, m: Floats) -> NDArray[np.intp]:
 
 
 def weighted_probabilities(trees: Trees) -> Floats:
-    """Return W+ / W of every leaf; the base rate of the tree where a leaf has no weight."""
+    """Return W+ / W of every leaf; the base rate of the tree where a leaf has no weight.
+
+    Examples
+    --------
+    >>> from stakes import CostTreeClassifier
+    >>> from stakes.tree.leaves import weighted_probabilities
+    >>> tree = CostTreeClassifier(criterion="cost", max_depth=1, min_samples_leaf=2)
+    >>> tree = tree.fit([[1.0], [2.0], [3.0], [4.0]], [0, 0, 0, 1], fp_cost=1, fn_cost=3)
+    >>> weighted_probabilities(tree.members_.trees)
+    array([0.  , 0.75])
+    """
     weight = trees.nodes.weights
     roots = trees.roots[trees.tree_of_leaf]
     of = np.where((weight[trees.leaves].sum(axis=1) > 0), trees.leaves, roots)
@@ -90,11 +109,30 @@ def weighted_probabilities(trees: Trees) -> Floats:
 
 
 def leaf_labels(trees: Trees) -> NDArray[np.bool_]:
-    """Return whether a leaf's label is positive: its positives weigh, or cost, more than its negatives."""
+    """Return whether a leaf's label is positive: its positives weigh, or cost, more than its negatives.
+
+    Examples
+    --------
+    >>> from stakes import CostTreeClassifier
+    >>> from stakes.tree.leaves import leaf_labels
+    >>> tree = CostTreeClassifier(max_depth=1).fit([[1.0], [2.0], [3.0], [4.0]], [0, 0, 1, 1])
+    >>> leaf_labels(tree.members_.trees)
+    array([False,  True])
+    """
     weight = trees.nodes.weights[trees.leaves]
     return weight[:, 1] > weight[:, 0]
 
 
 def node_weights(trees: Trees) -> Floats:
-    """Return the mean weight W / N of the records in every leaf (FRAMEWORK 6, weighted ensembles)."""
+    """Return the mean weight W / N of the records in every leaf (FRAMEWORK 6, weighted ensembles).
+
+    Examples
+    --------
+    >>> from stakes import CostTreeClassifier
+    >>> from stakes.tree.leaves import node_weights
+    >>> tree = CostTreeClassifier(criterion="cost", max_depth=1, min_samples_leaf=2)
+    >>> tree = tree.fit([[1.0], [2.0], [3.0], [4.0]], [0, 0, 0, 1], fp_cost=1, fn_cost=3)
+    >>> node_weights(tree.members_.trees)
+    array([1., 2.])
+    """
     return trees.nodes.weights[trees.leaves].sum(axis=1) / trees.nodes.counts[trees.leaves].sum(axis=1)

@@ -246,7 +246,6 @@ def _cut(nodes: Nodes, becomes_leaf: Flags) -> Nodes:
         kept[nodes.left[level] + 1] = True
     number = np.cumsum(kept, dtype=np.int32) - np.int32(1)
     splits = nodes.feature[kept] >= 0
-    parent = nodes.parent[kept]
     category_set = np.where(splits, nodes.category_set[kept], NONE)
     categorical = category_set >= 0
     categories_left = nodes.categories_left[category_set[categorical]]
@@ -256,7 +255,6 @@ def _cut(nodes: Nodes, becomes_leaf: Flags) -> Nodes:
         threshold=np.where(splits, nodes.threshold[kept], 0),
         missing_left=np.where(splits, nodes.missing_left[kept], 0),
         left=np.where(splits, number[nodes.left[kept]], NONE),
-        parent=np.where(parent >= 0, number[parent], NONE),
         category_set=category_set,
         categories_left=categories_left,
         counts=nodes.counts[kept],

@@ -85,7 +85,12 @@ class TreeRecipe:
     @property
     def uses_costs(self) -> bool:
         """Whether costs act while the tree is made."""
-        return self.criterion == "cost" or (self.pruning is not None and self.pruning_measure == "cost")
+        return self.criterion == "cost" or self.prunes_by_cost
+
+    @property
+    def prunes_by_cost(self) -> bool:
+        """Whether leaves are those that cost least."""
+        return self.pruning is not None and self.pruning_measure == "cost"
 
     def n_features(self, available: int) -> int:
         """Return how many of the available features a split looks at."""
@@ -151,7 +156,7 @@ class TreeRecipe:
         nodes = _compact(grow(plot.bins, plot.positive, times, weight, features, space, settings), weight)
         # What is pruned by cost is labelled by cost (FRAMEWORK 5.4), where no other weights do.
         by_count = self.criterion != "cost" and cost_weight is None
-        relabels = by_count and self.pruning is not None and self.pruning_measure == "cost"
+        relabels = by_count and self.prunes_by_cost
         if sample_weight is None and not relabels:
             return self._pruned(nodes, validation)
         leaf = Trees.join([nodes]).apply(plot.bins)[:, 0]

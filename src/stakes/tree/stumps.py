@@ -176,7 +176,7 @@ class Stumps:
         loss = [node_loss(self.settings.criterion, float(w[1]), float(w[0])) for w in weights]
         nodes.gain[0] = (loss[0] - loss[1] - loss[2]) / scale
         nodes.feature[0], nodes.threshold[0], nodes.missing_left[0] = best.feature, cut, missing == LEFT
-        nodes.left[0], nodes.parent[1:] = 1, 0
+        nodes.left[0] = 1
         if categorical:
             nodes.category_set[0] = 0
             bits = np.packbits(np.where(seen, goes_left, missing == LEFT), bitorder="little")
@@ -210,7 +210,7 @@ def _first_categories(weight: Ints, seen: NDArray[np.bool_], n: int) -> NDArray[
 
 
 def _nodes(counts: Ints, weights: Ints, scale: float) -> Nodes:
-    """Return nodes with these sums, all of them leaves without a parent."""
+    """Return nodes with these sums, all of them leaves."""
     counts, weights = np.atleast_2d(counts), np.atleast_2d(weights)
     n = len(counts)
     nothing = np.full(n, -1, np.int32)
@@ -219,7 +219,6 @@ def _nodes(counts: Ints, weights: Ints, scale: float) -> Nodes:
         threshold=np.zeros(n, np.uint8),
         missing_left=np.zeros(n, np.uint8),
         left=nothing.copy(),
-        parent=nothing.copy(),
         category_set=nothing.copy(),
         categories_left=np.empty((0, 4), np.uint64),
         counts=counts,

@@ -52,11 +52,7 @@ class Trees:
             joined[name] = joined["counts"] if shared else np.concatenate(column)
             column.clear()
         end = np.cumsum(sizes)
-        for name, before in (
-            ("left", end - sizes),
-            ("parent", end - sizes),
-            ("category_set", np.cumsum(n_sets) - n_sets),
-        ):
+        for name, before in (("left", end - sizes), ("category_set", np.cumsum(n_sets) - n_sets)):
             for first, stop, shift in zip(end - sizes, end, before, strict=True):
                 numbers = joined[name][first:stop]
                 numbers[numbers >= 0] += np.int32(shift)
