@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stakes.tree.criteria import COST, GAIN_RATIO, GINI, node_loss
-from stakes.tree.histogram import BINS, LOW, Bytes, Ints, Rows, add, add_feature
+from stakes.tree.histogram import BINS, LOW, NARROW, Bytes, Ints, Rows, Words, add, add_feature, add_narrow, halves
 from stakes.tree.jit import inlined, kernel
 from stakes.tree.splitting import (
     ENTRIES,
@@ -26,15 +26,16 @@ from stakes.tree.splitting import (
     Split,
     best_split,
     read_all,
+    read_narrow,
     read_used,
-    scan_all,
+    scan_narrow,
     sort_by_share,
 )
 
 __all__ = ["Nodes", "Settings", "Space", "grow"]
 
 # Nodes with fewer records than this list the bins they use; larger ones read whole histograms (measured).
-FEW = 96
+FEW = 40
 # A node whose records fit into this many bytes gets a copy of them, so that its subtree works in the cache (measured).
 CACHE_BYTES = 1 << 18
 # A class is rare with at most one in this many of the weight.
@@ -245,11 +246,25 @@ def _partition(
 
 
 @kernel
-def _subtract(hist: Ints, slot: int, other: int) -> None:
+def _subtract(hist: NDArray[Any], slot: int, other: int) -> None:
     """Subtract the histograms of one slot from those of another."""
     for j in range(hist.shape[1]):
         for b in range(hist.shape[2]):
             hist[slot, j, b] -= hist[other, j, b]
+
+
+@inlined
+def _is_narrow(count: Ints, node: int, count_bits: int) -> bool:
+    """Return whether a node has narrow histograms."""
+    return count_bits == 0 and count[node, 0] + count[node, 1] <= NARROW
+
+
+@kernel
+def _narrow_down(hist: Ints, narrow: Words, slot: int) -> None:
+    """Copy the histograms of a slot to narrow ones."""
+    for j in range(hist.shape[1]):
+        for b in range(hist.shape[2]):
+            narrow[slot, j, b] = halves(hist[slot, j, b])
 
 
 @kernel
@@ -262,10 +277,13 @@ def _find_split(
     end: int,
     slot: int,
     hist: Ints,
+    narrow: Words,
     few_hist: Ints,
     used: NDArray[np.uint64],
     occupied: Ints,
-    sums: NDArray[np.float64],
+    sums: Words,
+    score: NDArray[np.float32],
+    score_bits: NDArray[np.int32],
     features: Rows,
     random: NDArray[np.uint64],
     n_bins: NDArray[np.int32],
@@ -282,17 +300,20 @@ def _find_split(
     The node's positives and negatives weigh `all_p` and `all_n`, and it has `all_c` records.
     """
     criterion, min_leaf, n_draw = settings.criterion, settings.min_samples_leaf, settings.max_features
+    is_narrow = count_bits == 0 and all_c <= NARROW
     # Taking bins of one class together saves cuts where one class is rare; elsewhere the processor guesses wrong at
     # every second bin, which takes longer than the cuts do (measured).
     mergeable = min_leaf <= 1 and criterion != GAIN_RATIO and RARE * min(all_p, all_n) <= all_p + all_n
     if n_draw < features.shape[0]:
         for j in range(n_draw):
             _draw(features, j, random)
-        if slot >= 0:
+        if slot >= 0 and is_narrow:
+            narrow[slot] = 0
+            add_narrow(narrow, slot, bins, payload, rows, start, end, features, n_draw)
+        elif slot >= 0:
             hist[slot] = 0
             add(hist, slot, bins, payload, positive, rows, start, end, features, n_draw, count_bits)
-    plain = criterion == GINI and count_bits == 0 and min_leaf <= 1 and not mergeable
-    best = NO_SPLIT
+    best, top = NO_SPLIT, np.int64(0)
     mean_gain = np.inf if criterion == GAIN_RATIO else -np.inf
     for look in range(2 if criterion == GAIN_RATIO else 1):
         gains, n_gains = 0.0, 0
@@ -306,10 +327,15 @@ def _find_split(
             feature = np.int64(features[j])
             categorical = categoricals[feature] != 0
             merge = mergeable and not categorical
-            if slot >= 0 and j < hist.shape[1]:
-                if plain and not categorical and hist[slot, j, MISSING] == 0:
-                    best = scan_all(best, hist, slot, j, n_bins[feature], all_p, all_n, feature, sums)
+            if slot >= 0 and j < hist.shape[1] and is_narrow:
+                if criterion == GINI and not categorical and narrow[slot, j, MISSING] == 0:
+                    best, top = scan_narrow(
+                        best, top, narrow, slot, j, n_bins[feature], all_p, all_n, feature, min_leaf, sums, score,
+                        score_bits,
+                    )  # fmt: skip
                     continue
+                k = read_narrow(occupied, narrow, slot, j, n_bins[feature], merge)
+            elif slot >= 0 and j < hist.shape[1]:
                 k = read_all(occupied, hist, slot, j, n_bins[feature], count_bits, merge)
             else:
                 add_feature(few_hist, used, bins, payload, positive, rows, start, end, feature, count_bits)
@@ -378,7 +404,10 @@ def grow(
     few_hist = np.zeros(width, np.int64)
     used = np.zeros(4, np.uint64)
     occupied = np.empty(ENTRIES, np.int64)
-    sums = np.empty((3, BINS), np.float64)
+    narrow = np.zeros((n_slots if count_bits == 0 else 0, n_features, BINS), np.uint32)
+    sums = np.empty(BINS, np.uint32)
+    score = np.empty(BINS, np.float32)
+    score_bits = score.view(np.int32)
     goes_left = np.empty(BINS, np.bool_)
     seen = np.empty(BINS, np.bool_)
     random = np.empty(1, np.uint64)
@@ -404,6 +433,8 @@ def grow(
     _totals(my_payload, my_positive, rows, 0, n_rows, count_bits, count, whole, 0)
     if slot == 0 and not draws:
         add(hist, 0, my_bins, my_payload, my_positive, rows, 0, n_rows, features, n_features, count_bits)
+        if _is_narrow(count, 0, count_bits):
+            _narrow_down(hist, narrow, 0)
 
     while n_pending > 0:
         n_pending -= 1
@@ -422,8 +453,8 @@ def grow(
             cached = 1
         loss_here = node_loss(criterion, float(whole[node, 1]), float(whole[node, 0]))
         best = _find_split(
-            my_bins, my_payload, my_positive, rows, start, end, slot, hist, few_hist, used, occupied, sums,
-            features, random, space.n_bins, space.categorical, settings, count_bits,
+            my_bins, my_payload, my_positive, rows, start, end, slot, hist, narrow, few_hist, used, occupied,
+            sums, score, score_bits, features, random, space.n_bins, space.categorical, settings, count_bits,
             whole[node, 1], whole[node, 0], count[node, 0] + count[node, 1], loss_here,
         )  # fmt: skip
         if best.feature < 0 or (criterion == COST and not settings.break_ties and best.loss >= loss_here):
@@ -490,14 +521,27 @@ def grow(
             if small_end - small_start >= FEW and _open(count, whole, small, depth + 1, max_depth, min_records):
                 small_slot = slot + (large_slot >= 0)
             made = slot + (large_slot >= 0)
-            if small_slot >= 0 or large_slot >= 0:
-                hist[made] = 0
-                add(
-                    hist, made, my_bins, my_payload, my_positive, rows, small_start, small_end, features,
-                    n_features, count_bits,
-                )  # fmt: skip
-            if large_slot >= 0:
-                _subtract(hist, slot, made)
+            if _is_narrow(count, node, count_bits):
+                if small_slot >= 0 or large_slot >= 0:
+                    narrow[made] = 0
+                    add_narrow(
+                        narrow, made, my_bins, my_payload, rows, small_start, small_end, features, n_features
+                    )  # fmt: skip
+                if large_slot >= 0:
+                    _subtract(narrow, slot, made)
+            else:
+                if small_slot >= 0 or large_slot >= 0:
+                    hist[made] = 0
+                    add(
+                        hist, made, my_bins, my_payload, my_positive, rows, small_start, small_end, features,
+                        n_features, count_bits,
+                    )  # fmt: skip
+                if large_slot >= 0:
+                    _subtract(hist, slot, made)
+                    if _is_narrow(count, large, count_bits):
+                        _narrow_down(hist, narrow, large_slot)
+                if small_slot >= 0 and _is_narrow(count, small, count_bits):
+                    _narrow_down(hist, narrow, small_slot)
         _push(pending, n_pending, large, large_start, large_end, depth + 1, large_slot, cached)
         _push(pending, n_pending + 1, small, small_start, small_end, depth + 1, small_slot, cached)
         n_pending += 2

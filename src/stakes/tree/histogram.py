@@ -4,6 +4,7 @@ A record enters a histogram as one 64-bit integer, its *payload*, so that a bin 
 histogram is an exact difference, and no sum depends on the order of the records. There are two layouts:
 
 counts    the weight of a record is its multiplicity. One slot per bin: positives above, negatives below bit 32.
+          Nodes of at most `NARROW` records, with multiplicity, have slots of half the size, cut at bit 16.
 weights   records have weights of their own. Two slots per bin, one per class: the weight in fixed point above,
           the multiplicity below bit `count_bits`.
 
@@ -17,14 +18,23 @@ from numpy.typing import NDArray
 
 from stakes.tree.jit import inlined
 
-__all__ = ["BINS", "Bytes", "Ints", "Rows", "add", "add_feature"]
+__all__ = ["BINS", "LOW", "NARROW", "Bytes", "Ints", "Rows", "Words", "add", "add_feature", "add_narrow", "halves"]
 
 Ints = NDArray[np.int64]
 Bytes = NDArray[np.uint8]
 Rows = NDArray[np.int32]
+Words = NDArray[np.uint32]
 
 BINS = 256
 LOW = 0xFFFFFFFF
+# Few enough for products of two counts to be exact in single precision.
+NARROW = 4096
+
+
+@inlined
+def halves(slot: int) -> np.uint32:
+    """Return a slot of counts in half its size."""
+    return np.uint32(slot >> 16 | slot & LOW)
 
 
 @inlined
@@ -55,6 +65,26 @@ def add(
             side = np.int64(positive[row])
             for j in range(n_features):
                 hist[slot, j, 2 * np.int64(bins[row, features[j]]) + side] += value
+
+
+@inlined
+def add_narrow(
+    hist: Words,
+    slot: int,
+    bins: Bytes,
+    payload: Ints,
+    rows: Rows,
+    start: int,
+    end: int,
+    features: Rows,
+    n_features: int,
+) -> None:
+    """Do the same with counts in narrow histograms."""
+    for i in range(start, end):
+        row = rows[i]
+        value = halves(payload[row])
+        for j in range(n_features):
+            hist[slot, j, bins[row, features[j]]] += value
 
 
 @inlined

@@ -31,7 +31,7 @@ def inlined(function: F) -> F:
 def tell_before_compiling(function: Any) -> None:
     """Say once, before the long first call on a new machine, what the wait is for."""
     global _told
-    if _told:
+    if _told or numba.config.DISABLE_JIT:
         return
     _told = True
     if function.signatures:
