@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import platform
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from importlib.metadata import PackageNotFoundError, version
-from os import cpu_count
+from os import cpu_count, sysconf
+from pathlib import Path
+from time import perf_counter
 from typing import Any, Protocol
 
-from benchmarks.measure import Effort
+from benchmarks.measure import Effort, cpu_seconds
 
-__all__ = ["Case", "Limits", "Unavailable", "machine"]
+__all__ = ["Case", "Limits", "Unavailable", "machine", "others"]
 
 PACKAGES = ("stakes", "numpy", "numba", "scikit-learn", "imbalanced-learn", "lightgbm", "ydf", "empulse")
 
@@ -38,7 +42,7 @@ class Limits:
 
     def quick(self) -> Limits:
         """Return the same with few repetitions."""
-        return replace(self, effort=Effort(least=2, most=5, seconds=5.0))
+        return replace(self, effort=Effort(least=2, most=4, seconds=3.0, patience=10.0))
 
 
 class Case(Protocol):
@@ -53,6 +57,10 @@ class Case(Protocol):
         """The environment that it runs in."""
 
     @property
+    def threads(self) -> int:
+        """By how many threads it works: what nobody asked for stays at that, too."""
+
+    @property
     def quick(self) -> bool:
         """Whether it is part of the quick run."""
 
@@ -61,11 +69,42 @@ class Case(Protocol):
 
 
 def machine() -> dict[str, Any]:
-    """Return what figures depend on: the number of cores, and versions."""
+    """Return what figures depend on: the processor, the number of cores, and versions."""
     versions = {"python": platform.python_version()}
     for package in PACKAGES:
         try:
             versions[package] = version(package)
         except PackageNotFoundError:
             continue
-    return {"cores": cpu_count(), "versions": versions}
+    return {"cpu": _processor(), "cores": cpu_count(), "versions": versions}
+
+
+def _processor() -> str:
+    """Return the name of the processor, as far as the system tells."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.processor()
+    names = (line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
+    return next(names, platform.processor())
+
+
+@contextmanager
+def others() -> Iterator[dict[str, float]]:
+    """Tell, at the end, how many cores other processes kept busy meanwhile: figures of a busy machine are doubtful."""
+    told: dict[str, float] = {}
+    start, before = perf_counter(), _busy()
+    yield told
+    after = _busy()
+    if before is not None and after is not None:
+        told["others"] = max(0.0, after - before) / (perf_counter() - start)
+
+
+def _busy() -> float | None:
+    """Return the CPU seconds of all processes but this one and its children; only Linux tells."""
+    try:
+        user, nice, system, _idle, _wait, *interrupts = Path("/proc/stat").read_text().split()[1:8]
+    except OSError:
+        return None
+    ticks = sum(map(int, (user, nice, system, *interrupts)))
+    return ticks / sysconf("SC_CLK_TCK") - cpu_seconds()

@@ -12,6 +12,7 @@ import subprocess
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from importlib.util import find_spec
 from math import sqrt
 from pathlib import Path
@@ -24,11 +25,12 @@ from sklearn.ensemble import AdaBoostClassifier, BaggingClassifier, RandomForest
 from sklearn.metrics import roc_auc_score
 from sklearn.tree import DecisionTreeClassifier
 
+from benchmarks.cases import Unavailable
 from benchmarks.data import Records
 from stakes import CostBaggingClassifier, CostBoostClassifier, Costs, CostTreeClassifier, Decision
 from stakes.metrics import savings_score
 
-__all__ = ["OURS", "PEERS", "Contender", "Setting"]
+__all__ = ["OURS", "PEERS", "Contender", "Setting", "rounds_made"]
 
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
@@ -64,7 +66,9 @@ def _by_label_with_costs(model: Any, records: Records, score: Floats) -> Bools:
 class Contender:
     """Something that is fitted, scores records and decides on them.
 
-    `needs` is the module or program without which it cannot take part, `environment` where it is installed.
+    `prepare` is the part of fitting that does not depend on the number of trees, if that part is worth mention.
+    `needs` is the module or program without which it cannot take part, `environment` where it is installed, and
+    `versions` tells what Python does not know of it.
     """
 
     fit: Callable[[Records, Setting], Any]
@@ -72,6 +76,8 @@ class Contender:
     decide: Callable[[Any, Records, Floats], Bools] = _above_cost_threshold
     needs: str = "sklearn"
     environment: str = "peers"
+    versions: Callable[[], dict[str, str]] = dict
+    prepare: Callable[[Records, Setting], Any] | None = None
 
     @property
     def available(self) -> bool:
@@ -86,6 +92,13 @@ class Contender:
             "auc": float(roc_auc_score(test.y, score)),
             "savings": float(savings_score(test.y, decided.astype(np.int64), **test.costs)),
         }
+
+
+def rounds_made(model: Any, asked: int) -> int:
+    """Return how many rounds a boosting made of those asked for; trees of other models are always all made."""
+    if isinstance(model, CostBoostClassifier):
+        return max(1, len(model.members_))
+    return max(1, len(model.estimators_)) if hasattr(model, "estimator_errors_") else asked
 
 
 # Ours
@@ -132,6 +145,11 @@ OURS = {
         lambda s: CostBaggingClassifier(n_estimators=s.trees, sampling="under", features="per_split")
     ),
     "RUSBoost": _ours_balanced(lambda s: CostBoostClassifier(n_estimators=s.trees, sampling="under")),
+    "RUSBoost, deeper": _ours_balanced(
+        lambda s: CostBoostClassifier(
+            CostTreeClassifier(max_depth=RUSBOOST_DEPTH), n_estimators=s.trees, sampling="under"
+        )
+    ),
     "EasyEnsemble": _ours_balanced(
         lambda s: CostBaggingClassifier(
             _easy_rounds(CostBoostClassifier, s), n_estimators=EASY_MEMBERS, sampling="under"
@@ -139,6 +157,10 @@ OURS = {
     ),
 }
 
+# Stumps, the default, are soon worse than chance on all records, which ends the boosting after some three rounds on
+# both sides. Of the depths 3, 6, 10 and none, this one made all rounds on churn and noisy records when tried by 40; on
+# rare ones it ends early.
+RUSBOOST_DEPTH = 10
 # EasyEnsemble as imbalanced-learn has it by default: 10 AdaBoosts, of 50 rounds where others have 100 trees.
 EASY_MEMBERS = 10
 
@@ -200,10 +222,11 @@ def _balanced_bagging(train: Records, setting: Setting) -> Any:
     return _plain(model, train)
 
 
-def _rusboost(train: Records, setting: Setting) -> Any:
+def _rusboost(train: Records, setting: Setting, max_depth: int = 1) -> Any:
     from imblearn.ensemble import RUSBoostClassifier
 
-    return _plain(RUSBoostClassifier(n_estimators=setting.trees, random_state=setting.seed), train)
+    tree = DecisionTreeClassifier(max_depth=max_depth)
+    return _plain(RUSBoostClassifier(tree, n_estimators=setting.trees, random_state=setting.seed), train)
 
 
 def _easy_ensemble(train: Records, setting: Setting) -> Any:
@@ -231,6 +254,12 @@ def _lightgbm(train: Records, setting: Setting, **options: Any) -> Any:
         n_estimators=setting.trees, n_jobs=setting.threads, random_state=setting.seed, verbosity=-1, **options
     )
     return _plain(model, train)
+
+
+def _lightgbm_prepare(train: Records, setting: Setting) -> Any:
+    from lightgbm import Dataset
+
+    return Dataset(train.X, train.y, params={"num_threads": setting.threads, "verbosity": -1}).construct()
 
 
 def _lightgbm_bagging(train: Records, setting: Setting, **options: Any) -> Any:
@@ -272,7 +301,15 @@ def _ydf(n_features: int, **options: Any) -> Contender:
         )
         return learner.train({"x": train.X, "y": train.y}, verbose=0)
 
-    return Contender(fit, score=lambda model, records: model.predict({"x": records.X}), needs="ydf")
+    return Contender(
+        fit, score=lambda model, records: model.predict({"x": records.X}), needs="ydf", prepare=_ydf_prepare
+    )
+
+
+def _ydf_prepare(train: Records, setting: Setting) -> Any:
+    import ydf
+
+    return ydf.create_vertical_dataset({"x": train.X, "y": train.y})
 
 
 # empulse, of which nothing is used but its documented interface
@@ -316,6 +353,13 @@ def _rpart_share(model: _Rpart, records: Records) -> Floats:
     return np.fromfile(folder / "shares.bin", dtype=np.float64)
 
 
+def _rpart_versions() -> dict[str, str]:
+    try:
+        return dict(zip(("R", "rpart"), _rscript("versions"), strict=True))
+    except subprocess.CalledProcessError as error:
+        raise Unavailable("rpart, a package of R,") from error
+
+
 def _rscript(*arguments: Any) -> list[str]:
     script = Path(__file__).with_name("rpart.R")
     command = ["Rscript", str(script), *map(str, arguments)]
@@ -330,15 +374,18 @@ PEERS = {
     "imbalanced-learn forest": Contender(_balanced_forest, decide=_by_label, needs="imblearn"),
     "imbalanced-learn bagging": Contender(_balanced_bagging, decide=_by_label, needs="imblearn"),
     "imbalanced-learn RUSBoost": Contender(_rusboost, decide=_by_label, needs="imblearn"),
+    "imbalanced-learn RUSBoost, deeper": Contender(
+        partial(_rusboost, max_depth=RUSBOOST_DEPTH), decide=_by_label, needs="imblearn"
+    ),
     "imbalanced-learn EasyEnsemble": Contender(_easy_ensemble, decide=_by_label, needs="imblearn"),
-    "LightGBM bagging": Contender(_lightgbm_bagging, needs="lightgbm"),
-    "LightGBM forest": Contender(_lightgbm_forest, needs="lightgbm"),
-    "LightGBM stumps": Contender(_lightgbm_stumps, needs="lightgbm"),
+    "LightGBM bagging": Contender(_lightgbm_bagging, needs="lightgbm", prepare=_lightgbm_prepare),
+    "LightGBM forest": Contender(_lightgbm_forest, needs="lightgbm", prepare=_lightgbm_prepare),
+    "LightGBM stumps": Contender(_lightgbm_stumps, needs="lightgbm", prepare=_lightgbm_prepare),
     "YDF bagging": _ydf(ALL_FEATURES),
     "YDF forest": _ydf(SQUARE_ROOT),
     "YDF forest, 255 bins": _ydf(SQUARE_ROOT, discretize_numerical_columns=True),
     "empulse tree": _empulse(lambda models, s: models.CSTreeClassifier()),
     "empulse forest": _empulse(lambda models, s: models.CSForestClassifier(s.trees, n_jobs=s.threads)),
     "empulse bagging": _empulse(lambda models, s: models.CSBaggingClassifier(n_estimators=s.trees, n_jobs=s.threads)),
-    "R rpart bagging": Contender(_rpart, score=_rpart_share, needs="Rscript"),
+    "R rpart bagging": Contender(_rpart, score=_rpart_share, needs="Rscript", versions=_rpart_versions),
 }

@@ -54,4 +54,5 @@ class Environments:
 
 
 def _install(python: Path, *what: str) -> None:
-    subprocess.run([str(python), "-m", "pip", "install", "--quiet", *what], check=True)
+    # Quiet twice: errors are told, warnings are not.
+    subprocess.run([str(python), "-m", "pip", "install", "-qq", *what], check=True)

@@ -11,7 +11,7 @@ import numpy as np
 from benchmarks.cases import Limits
 from benchmarks.contenders import OURS, Setting
 from benchmarks.data import Records, make_records
-from benchmarks.measure import Run, best, measure
+from benchmarks.measure import Run, best, measure, resident_peak
 
 __all__ = ["GROWTH", "Growth"]
 
@@ -19,7 +19,7 @@ THREADS = 2
 ROWS = (10_000, 30_000, 100_000, 300_000, 1_000_000, 3_000_000, 10_000_000)
 TREES = (10, 30, 100, 300)
 INPUTS = {"float32": np.float32, "float64": np.float64, "int32": np.int32, "int64": np.int64}
-MOST_REPEATS = 5
+TEST_RECORDS = 20_000
 
 
 @dataclass(frozen=True)
@@ -33,6 +33,7 @@ class Growth:
     dtype: str = "float32"
 
     environment = "peers"
+    threads = THREADS
 
     @property
     def name(self) -> str:
@@ -47,14 +48,17 @@ class Growth:
 
     def run(self, limits: Limits) -> dict[str, Any]:
         """Return time and memory of fitting."""
-        n, trees = limits.of_rows(self.rows), limits.of_trees(self.trees)
-        records = make_records("noisy", n)
+        n, trees, ours = limits.of_rows(self.rows), limits.of_trees(self.trees), OURS[self.ours]
+        records = make_records("noisy", n + limits.of_rows(TEST_RECORDS))
         records = Records(_as(records.X, self.dtype), records.y, records.fp, records.fn)
-        OURS[self.ours].fit(records.part(slice(2_000)), Setting(2, THREADS))  # compiles
+        train, test = records.part(slice(n)), records.part(slice(n, None))
+        ours.fit(train.part(slice(2_000)), Setting(2, THREADS))  # compiles
         runs: list[Run] = []
-        while len(runs) < MOST_REPEATS and sum(run.seconds for run in runs) < limits.effort.seconds / 2:
-            run = measure(lambda seed: OURS[self.ours].fit(records, Setting(trees, THREADS, seed)), len(runs))
+        while not limits.effort.enough(len(runs), sum(run.seconds for run in runs)):
+            run = measure(lambda seed: ours.fit(train, Setting(trees, THREADS, seed)), len(runs))
             model = sum(array.nbytes for array in run.result.members_.trees.nodes)
+            at_peak = resident_peak()
+            quality = ours.quality(run.result, test)
             runs.append(run._replace(result=None))
         known = [run.megabytes for run in runs if run.megabytes is not None]
         return {
@@ -67,9 +71,11 @@ class Growth:
             "threads": THREADS,
             "seconds": best(runs),
             "all_seconds": [run.seconds for run in runs],
-            "input_megabytes": records.X.nbytes / 2**20,
+            **quality,
+            "input_megabytes": train.X.nbytes / 2**20,
             "model_megabytes": model / 2**20,
             "megabytes": max(known) if known else None,
+            "process_megabytes": at_peak,
             "figures": {"megabytes": max(known)} if known and self.series == "memory" else {},
         }
 
@@ -80,11 +86,11 @@ def _as(X: np.ndarray, dtype: str) -> np.ndarray:
 
 
 def _cases() -> Iterator[Growth]:
-    for ours in ("forest", "bagging"):
+    for ours in ("forest", "bagging", "AdaBoost"):
         for rows in ROWS:
             yield Growth("rows", ours, rows, trees=10)
-    for trees in TREES:
-        yield Growth("trees", "forest", 100_000, trees)
+        for trees in TREES:
+            yield Growth("trees", ours, 100_000, trees)
     for dtype in INPUTS:
         yield Growth("input", "forest", 1_000_000, 10, dtype)
     yield Growth("memory", "forest", 1_000_000, 20)

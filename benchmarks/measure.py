@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import os
 import sys
 import time
 from collections.abc import Callable
@@ -11,26 +12,51 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-__all__ = ["Effort", "Memory", "Ratio", "Run", "alternate", "best", "measure", "ratio"]
+__all__ = [
+    "Effort",
+    "Memory",
+    "Ratio",
+    "Run",
+    "alternate",
+    "best",
+    "cpu_seconds",
+    "measure",
+    "ratio",
+    "resident_peak",
+]
 
 Action = Callable[[int], Any]
 
 
 @dataclass(frozen=True)
 class Effort:
-    """How often to repeat: at least so often, and on until that often or until the seconds are spent."""
+    """How often to repeat: at least so often, and on until that often or until the seconds are spent.
+
+    Long runs even out noise by themselves: once they took `patience` seconds, there are no more of them.
+    """
 
     least: int = 3
     most: int = 7
-    seconds: float = 60.0
+    seconds: float = 6.0
+    patience: float = 25.0
+
+    def enough(self, repetitions: int, spent: float) -> bool:
+        """Return whether so many repetitions, in so many seconds, are enough."""
+        wanted = repetitions < self.most and (repetitions < self.least or spent <= self.seconds)
+        return repetitions > 0 and (not wanted or spent > self.patience)
+
+    def less(self) -> Effort:
+        """Return some half of the effort."""
+        return Effort(min(self.least, 2), min(self.most, 3), self.seconds / 2, self.patience / 2)
 
 
 class Run(NamedTuple):
-    """What an action gave, how long it took, and how much memory it needed at its peak (None if unknown)."""
+    """What an action gave, how long it took, and the memory at its peak and CPU seconds it needed (None if unknown)."""
 
     result: Any
     seconds: float
     megabytes: float | None
+    cpu: float | None = None
 
 
 class Ratio(NamedTuple):
@@ -45,10 +71,12 @@ def measure(action: Action, seed: int = 0) -> Run:
     """Run an action once. A result that knows its own `seconds` and `megabytes` was made elsewhere."""
     gc.collect()
     memory = Memory()
-    start = time.perf_counter()
+    start, begun = time.perf_counter(), cpu_seconds()
     result = action(seed)
-    seconds = time.perf_counter() - start
-    return Run(result, getattr(result, "seconds", seconds), getattr(result, "megabytes", memory.growth()))
+    seconds, cpu = time.perf_counter() - start, cpu_seconds() - begun
+    if hasattr(result, "seconds"):
+        return Run(result, result.seconds, result.megabytes)
+    return Run(result, seconds, memory.growth(), cpu)
 
 
 def alternate(
@@ -57,16 +85,15 @@ def alternate(
     """Run both by turns, with a new seed each time, and show each result to `judge` before it is dropped."""
     actions = {"ours": ours, "peer": peer}
     runs: dict[str, list[Run]] = {side: [] for side in actions}
-    spent = 0.0
-    for repetition in range(effort.most):
+    spent, repetition = 0.0, 0
+    while not effort.enough(repetition, spent):
         # Who goes first changes, too.
         for side in sorted(actions, reverse=repetition % 2 == 1):
             run = measure(actions[side], repetition)
             judge(side, run.result)
             runs[side].append(run._replace(result=None))
             spent += run.seconds
-        if repetition + 1 >= effort.least and spent > effort.seconds:
-            break
+        repetition += 1
     return runs
 
 
@@ -75,10 +102,22 @@ def best(runs: list[Run]) -> float:
     return min(run.seconds for run in runs)
 
 
-def ratio(runs: dict[str, list[Run]], scale: float = 1.0) -> Ratio:
-    """Return how many times faster ours is; `scale` says how much of the whole work the peer was given."""
-    each = [scale * peer.seconds / ours.seconds for ours, peer in zip(runs["ours"], runs["peer"], strict=True)]
-    return Ratio(scale * best(runs["peer"]) / best(runs["ours"]), min(each), max(each))
+def ratio(runs: dict[str, list[Run]], whole: Callable[[float], float] = lambda seconds: seconds) -> Ratio:
+    """Return how many times faster ours is; `whole` makes the peer's seconds those of all the work that ours did."""
+    each = [whole(peer.seconds) / ours.seconds for ours, peer in zip(runs["ours"], runs["peer"], strict=True)]
+    return Ratio(whole(best(runs["peer"])) / best(runs["ours"]), min(each), max(each))
+
+
+def cpu_seconds() -> float:
+    """Return the CPU seconds of this process so far, and of its descendants where the system tells."""
+    ended = os.times()
+    return time.process_time() + ended.children_user + ended.children_system + sum(map(_cpu_seconds, _family()[1:]))
+
+
+def _cpu_seconds(process: Path) -> float:
+    # What follows the name: a letter, 10 numbers, and the ticks of the process and of its dead children.
+    ticks = _read(process / "stat").rpartition(")")[2].split()[11:15]
+    return sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK") if ticks else 0.0
 
 
 class Memory:
@@ -111,8 +150,16 @@ class Memory:
         return sum(max(0, peak) for peak in peaks) / 1024
 
 
+def resident_peak() -> float | None:
+    """Return all the memory of this process at its peak since the last measurement began, in megabytes."""
+    family = _family()
+    return _kilobytes(family[0], "VmHWM") / 1024 if family else None
+
+
 def _family() -> list[Path]:
     """Return this process and its descendants, as their directories in /proc."""
+    if not sys.platform.startswith("linux"):
+        return []
     found = [Path("/proc") / str(Path("/proc/self").readlink())]
     for process in found:
         for task in process.glob("task/*/children"):

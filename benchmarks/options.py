@@ -21,7 +21,7 @@ def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     )
     parser.add_argument("--quick", action="store_true", help="a small part, in some minutes")
     parser.add_argument("--only", metavar="PATTERN", default="*", help="cases of these names, such as '*forest/rare/*'")
-    parser.add_argument("--list", action="store_true", help="name the cases, and run none")
+    parser.add_argument("--list", action="store_true", help="name the cases and how long they take, and run none")
     parser.add_argument("--report", action="store_true", help="run none: make tables and plots of what there is")
     parser.add_argument("--again", action="store_true", help="measure anew what was measured before")
     parser.add_argument("--full", action="store_true", help="let slow peers make all trees, for hours")

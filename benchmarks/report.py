@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from benchmarks.contenders import PEERS
 from benchmarks.data import PROBLEMS
 from benchmarks.targets import AUC_TOLERANCE, TARGETS, Target
 
@@ -12,8 +13,13 @@ __all__ = ["headline", "report", "same_quality"]
 
 Figures = Mapping[str, Any]
 
+PLOTS = {"pair": ("Times faster than peers", "ratios"), "growth": ("Growth of time and memory", "growth")}
+# So many cores that others keep busy can be seen in the figures.
+DISTURBANCE = 0.2
+SIDES = ("ours", "peer")
+
 PAIR_HEADER = (
-    "against", "threads", "ours, s", "peer, s", "peer's trees", "times faster", "target", "reached",
+    "against", "threads", "ours, s", "peer, s", "trees", "turns", "times faster", "target", "reached",
     "AUC", "peer's", "difference", "savings", "peer's", "memory, MB", "peer's",
 )  # fmt: skip
 
@@ -62,12 +68,36 @@ def _sections(results: Mapping[str, Figures], targets: Mapping[str, Target]) -> 
 def _machine(results: Mapping[str, Figures]) -> Iterator[str]:
     versions: dict[str, str] = {}
     for figures in results.values():
-        versions |= figures["machine"]["versions"]
-    cores = sorted({figures["machine"]["cores"] for figures in results.values()})
+        versions |= figures["machine"]["versions"] | figures.get("versions", {})
+    machines = sorted({f"{f['machine']['cpu']}, {f['machine']['cores']} cores" for f in results.values()})
     listed = ", ".join(f"{package} {version}" for package, version in versions.items())
-    yield f"{' and '.join(map(str, cores))} cores; {listed}.\n"
+    yield f"On {' and '.join(machines)}; {listed}.\n"
+    kinds = {figures["kind"] for figures in results.values()}
+    yield from (f"![{title}]({plot}.svg)\n" for kind, (title, plot) in PLOTS.items() if kind in kinds)
+    if absent := [peer for peer in PEERS if not any(f.get("peer_name") == peer for f in results.values())]:
+        yield f"Not measured, or not installed: {', '.join(absent)}.\n"
+    disturbed = [name for name, figures in results.items() if figures["machine"].get("others", 0.0) > DISTURBANCE]
+    if disturbed:
+        yield f"Other processes were busy meanwhile, which makes these doubtful: {', '.join(disturbed)}.\n"
+    greedy = [f"{name} ({side})" for name, figures in results.items() for side in SIDES if _greedy(figures, side)]
+    ended = [f"{name} ({side})" for name, figures in results.items() for side in SIDES if _ended(figures, side)]
+    if ended:
+        yield f"Boosting ended early, and rounds that were not made count as those that were: {', '.join(ended)}.\n"
+    if greedy:
+        yield f"Used more cores than they were allowed threads: {', '.join(greedy)}.\n"
     if any(figures.get("quick") for figures in results.values()):
         yield "Some figures are from a quick run, of few repetitions.\n"
+
+
+def _ended(figures: Figures, side: str) -> bool:
+    """Return whether a boosting made fewer rounds than it was asked for."""
+    return figures["kind"] == "pair" and figures[side]["made"] < figures[side]["trees"]
+
+
+def _greedy(figures: Figures, side: str) -> bool:
+    """Return whether a side of a pair kept more cores busy than it was to have threads."""
+    cores = figures.get(side, {}).get("cores")
+    return cores is not None and cores > figures["threads"] + 0.25
 
 
 def _pair_row(name: str, figures: Figures, targets: Mapping[str, Target]) -> tuple[str, ...]:
@@ -81,8 +111,9 @@ def _pair_row(name: str, figures: Figures, targets: Mapping[str, Target]) -> tup
         figures["peer_name"],
         str(figures["threads"]),
         f"{ours['seconds']:.3g}",
-        f"{peer['seconds'] * peer['scaled_by']:.3g}",
+        f"{peer['whole_seconds']:.3g}",
         _trees(figures),
+        str(len(ours["all_seconds"])),
         _times(figures["ratio"]),
         "" if target is None else str(target),
         reached,
@@ -118,17 +149,20 @@ def _growth(results: Mapping[str, Figures]) -> Iterator[str]:
             figures["dtype"],
             f"{figures['seconds']:.3g}",
             f"{1e9 * figures['seconds'] / figures['rows'] / figures['trees']:.0f}",
+            f"{figures['auc']:.4f}",
+            f"{figures['savings']:.3f}",
             f"{figures['input_megabytes']:.0f}",
             f"{figures['model_megabytes']:.0f}",
             _megabytes(figures),
+            _megabytes(figures, "process_megabytes"),
         )
         for figures in results.values()
         if figures["kind"] == "growth"
     ]
     if rows:
         yield "## Growth\n"
-        header = ("series", "ours", "rows", "trees", "input", "s", "ns per row and tree")
-        yield from _table((*header, "input, MB", "model, MB", "peak growth, MB"), rows)
+        header = ("series", "ours", "rows", "trees", "input", "s", "ns per row and tree", "AUC", "savings")
+        yield from _table((*header, "input, MB", "model, MB", "peak growth, MB", "process at peak, MB"), rows)
 
 
 def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
@@ -151,5 +185,5 @@ def _trees(figures: Figures) -> str:
     return f"{ours}" if ours == peer else f"{peer} of {ours}, scaled"
 
 
-def _megabytes(figures: Figures) -> str:
-    return "" if figures["megabytes"] is None else f"{figures['megabytes']:.0f}"
+def _megabytes(figures: Figures, which: str = "megabytes") -> str:
+    return "" if figures[which] is None else f"{figures[which]:.0f}"

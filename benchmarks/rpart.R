@@ -1,9 +1,14 @@
 # Bagging of deep rpart trees. The records come as files of numbers; only the growing is timed.
 #   Rscript rpart.R fit DIRECTORY ROWS COLUMNS TREES SEED     prints seconds and megabytes
 #   Rscript rpart.R predict DIRECTORY ROWS COLUMNS            writes shares.bin
+#   Rscript rpart.R versions                                  prints those of R and of rpart
 library(rpart)
 
 arguments <- commandArgs(trailingOnly = TRUE)
+if (arguments[1] == "versions") {
+  cat(as.character(getRversion()), as.character(packageVersion("rpart")), "\n")
+  quit()
+}
 directory <- arguments[2]
 rows <- as.integer(arguments[3])
 columns <- as.integer(arguments[4])

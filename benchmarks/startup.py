@@ -50,6 +50,7 @@ class StartUp:
 
     name: str = "start-up"
     environment: str = "peers"
+    threads: int = 2
     quick: bool = True
 
     def run(self, limits: Limits) -> dict[str, Any]:

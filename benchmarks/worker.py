@@ -6,7 +6,7 @@ import json
 import sys
 from pathlib import Path
 
-from benchmarks.cases import Limits, Unavailable, machine
+from benchmarks.cases import Limits, Unavailable, machine, others
 from benchmarks.measure import Effort
 from benchmarks.registry import CASES
 
@@ -17,10 +17,11 @@ def main(name: str, limits: str, out: str) -> None:
     """Run the case called `name`, and write its figures to the file `out`."""
     given = json.loads(limits)
     try:
-        figures = CASES[name].run(Limits(**{**given, "effort": Effort(**given["effort"])}))
+        with others() as told:
+            figures = CASES[name].run(Limits(**{**given, "effort": Effort(**given["effort"])}))
     except Unavailable as missing:
         figures = {"skipped": f"{missing} is not installed"}
-    Path(out).write_text(json.dumps({**figures, "machine": machine()}))
+    Path(out).write_text(json.dumps({**figures, "machine": machine() | told}))
 
 
 if __name__ == "__main__":

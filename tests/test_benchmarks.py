@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import gc
 import json
+import os
+import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -18,11 +20,11 @@ ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))
 
 from benchmarks import guard  # noqa: E402
-from benchmarks.cases import Limits, Unavailable  # noqa: E402
-from benchmarks.contenders import PEERS  # noqa: E402
+from benchmarks.cases import Limits, Unavailable, others  # noqa: E402
+from benchmarks.contenders import OURS, PEERS, Setting, rounds_made  # noqa: E402
 from benchmarks.data import PROBLEMS, make_problem, make_records  # noqa: E402
 from benchmarks.environments import REQUIREMENTS, Environments  # noqa: E402
-from benchmarks.measure import Effort, Memory, Run, alternate, ratio  # noqa: E402
+from benchmarks.measure import Effort, Memory, Run, alternate, cpu_seconds, ratio  # noqa: E402
 from benchmarks.options import parse  # noqa: E402
 from benchmarks.pairs import PAIRS, Pair  # noqa: E402
 from benchmarks.plots import plot  # noqa: E402
@@ -77,7 +79,7 @@ class TestData:
 
 class TestMeasure:
     def test_the_shortest_runs_count_and_the_extremes_are_those_of_repetitions(self) -> None:
-        found = ratio(runs_of([1.0, 2.0, 4.0], [8.0, 6.0, 20.0]), scale=10.0)
+        found = ratio(runs_of([1.0, 2.0, 4.0], [8.0, 6.0, 20.0]), lambda seconds: 10 * seconds)
         assert found == (60.0, 30.0, 80.0)
 
     def test_both_sides_take_turns_in_changing_order(self) -> None:
@@ -86,9 +88,16 @@ class TestMeasure:
         assert order == ["ours 0", "peer 0", "peer 1", "ours 1", "ours 2", "peer 2"]
 
     def test_repetitions_end_when_the_time_is_spent(self) -> None:
-        runs = alternate(lambda seed: took(1.0), lambda seed: took(9.0), Effort(least=2, most=50, seconds=35.0))
+        patient = Effort(least=2, most=50, seconds=35.0, patience=100.0)
+        runs = alternate(lambda seed: took(1.0), lambda seed: took(9.0), patient)
         assert len(runs["ours"]) == len(runs["peer"]) == 4
         runs = alternate(lambda seed: took(1.0), lambda seed: took(9.0), Effort(least=2, most=50, seconds=0.0))
+        assert len(runs["ours"]) == 2
+
+    def test_runs_that_take_very_long_are_not_repeated(self) -> None:
+        runs = alternate(lambda seed: took(1.0), lambda seed: took(9.0), Effort(least=3, most=50, patience=9.0))
+        assert len(runs["ours"]) == 1
+        runs = alternate(lambda seed: took(1.0), lambda seed: took(9.0), Effort(least=3, most=50, patience=10.0))
         assert len(runs["ours"]) == 2
 
     def test_results_are_judged_side_by_side(self) -> None:
@@ -104,6 +113,16 @@ class TestMeasure:
         growth = memory.growth()
         assert growth is not None
         assert 55 < growth < 90
+
+    @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux tells what others do")
+    def test_work_of_children_is_ours_and_not_that_of_others(self) -> None:
+        work = [sys.executable, "-c", "import time\nwhile time.process_time() < 0.5: pass"]
+        begun = cpu_seconds()
+        with others() as told:
+            busy = subprocess.Popen(work)
+            busy.wait()
+        assert 0.4 < cpu_seconds() - begun < 2
+        assert 0 <= told["others"] <= (os.cpu_count() or 1) + 0.5
 
 
 class TestPairs:
@@ -121,11 +140,45 @@ class TestPairs:
     def test_a_slow_peer_makes_fewer_trees_and_is_scaled(self) -> None:
         pair = Pair("scikit-learn forest", "forest", "churn", threads=1, trees=4, peer_trees=1)
         figures = pair.run(TOY)
-        assert (figures["ours"]["trees"], figures["peer"]["trees"], figures["peer"]["scaled_by"]) == (4, 1, 4.0)
+        assert (figures["ours"]["trees"], figures["peer"]["trees"]) == (4, 1)
         seconds = figures["peer"]["seconds"] / figures["ours"]["seconds"]
         assert figures["ratio"]["estimate"] == pytest.approx(4 * seconds)
         full = pair.run(Limits(**{**vars(TOY), "full": True}))
         assert full["peer"]["trees"] == 4
+
+    def test_what_a_peer_does_once_is_not_scaled(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        forest = PEERS["scikit-learn forest"]
+
+        def prepare(train: Any, setting: Any) -> SimpleNamespace:
+            return took(0.5)
+
+        monkeypatch.setitem(PEERS, "scikit-learn forest", replace(forest, prepare=prepare))
+        pair = Pair("scikit-learn forest", "forest", "churn", threads=1, trees=4, peer_trees=1)
+        peer = pair.run(TOY)["peer"]
+        assert peer["whole_seconds"] == pytest.approx(0.5 + 4 * (peer["seconds"] - 0.5))
+
+    def test_boosting_that_ends_early_is_no_faster_for_it(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        pair = PAIRS["scikit-learn AdaBoost/churn/1"]
+        monkeypatch.setattr(
+            "benchmarks.pairs.rounds_made", lambda model, asked: asked if hasattr(model, "n_jobs") else 1
+        )
+        monkeypatch.setattr("benchmarks.measure.measure", lambda action, seed=0: Run(action(seed), 1.0, None))
+        figures = pair.run(TOY)
+        assert (figures["ours"]["made"], figures["peer"]["made"]) == (4, 1)
+        assert (figures["ours"]["seconds"], figures["peer"]["seconds"]) == (1.0, 4.0)
+
+    @pytest.mark.parametrize("side", ["ours", "peer"])
+    def test_rounds_are_counted(self, side: str) -> None:
+        train, _ = make_problem("churn", 600)
+        contender = OURS["AdaBoost"] if side == "ours" else PEERS["scikit-learn AdaBoost"]
+        assert rounds_made(contender.fit(train, Setting(3, 1)), asked=9) == 3
+        forest = OURS["forest"] if side == "ours" else PEERS["scikit-learn forest"]
+        assert rounds_made(forest.fit(train, Setting(3, 1)), asked=9) == 9
+
+    def test_threads_never_have_unequal_shares_of_trees(self) -> None:
+        for pair in PAIRS.values():
+            assert pair.peer_trees == pair.trees or pair.peer_trees % pair.threads == 0
+            assert 1 <= pair.peer_trees <= pair.trees
 
     def test_quality_is_compared_with_as_many_trees(self) -> None:
         few = Pair("scikit-learn forest", "forest", "churn", threads=1, trees=40, peer_trees=1)
@@ -151,7 +204,14 @@ class TestPairs:
 class TestOtherCases:
     @pytest.mark.parametrize(
         "name",
-        ["prediction/single row", "prediction/decisions", "growth/rows/forest/10000", "growth/input/forest/int32"],
+        [
+            *(f"prediction/single row, {kind}" for kind in ("bagging", "forest", "AdaBoost")),
+            "prediction/leaf ids",
+            "prediction/decisions",
+            "growth/rows/forest/10000",
+            "growth/rows/AdaBoost/10000",
+            "growth/input/forest/int32",
+        ],
     )
     def test_a_case_gives_figures(self, name: str) -> None:
         figures = CASES[name].run(TOY)
@@ -174,6 +234,25 @@ class TestRun:
         assert "| scikit-learn tree " in report(again.figures)
         plot(again.figures, tmp_path)
         assert "scikit-learn tree" in (tmp_path / "ratios.svg").read_text()
+
+    def test_a_report_says_who_is_absent_who_was_disturbed_and_who_took_more_than_allowed(self) -> None:
+        name = "scikit-learn tree/churn/1"
+        figures = {**PAIRS[name].run(TOY), "machine": {"cpu": "abacus", "cores": 2, "versions": {}, "others": 1.5}}
+        figures["peer"]["cores"] = 1.9
+        text = report({name: figures})
+        assert "On abacus, 2 cores" in text
+        assert "R rpart bagging" in text.split("not installed: ")[1].splitlines()[0]
+        assert f"doubtful: {name}." in text
+        assert f"more cores than they were allowed threads: {name} (peer)." in text
+        quiet = {**figures, "machine": {**figures["machine"], "others": 0.1}, "peer": {**figures["peer"], "cores": 1.0}}
+        assert "doubtful" not in report({name: quiet})
+        assert "allowed" not in report({name: quiet})
+
+    def test_time_left_is_what_cases_took_before(self, tmp_path: Path) -> None:
+        store = Store(tmp_path)
+        usual = store.seconds("start-up")
+        store.add("start-up", {"took": 3.0})
+        assert usual > 3.0 == store.seconds("start-up")
 
     def test_a_case_that_takes_too_long_fails_and_says_so(self) -> None:
         assert "no end after" in run_case(CASES["start-up"], TOY, Environments(None), timeout=0.1)["failed"]
@@ -255,6 +334,33 @@ class TestGuard:
         file.write_text(json.dumps({"forest": recorded}))
         assert guard.main(["--file", str(file)]) == code
         guard._records.cache_clear()
+
+    def test_an_engine_made_slower_is_caught(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Everything the guard does for real, on little data; then each fit is done four times over."""
+        monkeypatch.setattr(guard, "ROWS", 500)
+        guard._records.cache_clear()
+        monkeypatch.setattr(guard, "GUARDED", {"forest": guard._fits("forest", "scikit-learn forest", 2, 2)})
+        arguments = ["--file", str(tmp_path / "record.json")]
+        assert guard.main(["--record", *arguments]) == 0
+        assert guard.main(arguments) == 0
+        forest = guard.OURS["forest"]
+
+        def slow(train: Any, setting: Any) -> Any:
+            for _ in range(3):
+                forest.fit(train, setting)
+            return forest.fit(train, setting)
+
+        monkeypatch.setitem(guard.OURS, "forest", replace(forest, fit=slow))
+        assert guard.main(arguments) == 1
+        guard._records.cache_clear()
+
+    def test_a_record_is_the_lowest_of_several(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        seconds = iter([1.0] * (guard.MOST + 1) + [2.0] * (guard.MOST + 1) + [1.5] * (guard.MOST + 1))
+        sides = guard.Sides(lambda seed: took(next(seconds)), lambda seed: took(3.0), scale=4.0)
+        monkeypatch.setattr(guard, "GUARDED", {"forest": lambda: sides})
+        file = tmp_path / "record.json"
+        assert guard.main(["--record", "--file", str(file)]) == 0
+        assert json.loads(file.read_text()) == {"forest": 6.0}
 
     def test_a_record_can_be_made(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         sides = guard.Sides(lambda seed: took(1.0), lambda seed: took(3.0), scale=4.0)
