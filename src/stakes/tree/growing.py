@@ -29,13 +29,15 @@ from stakes.tree.splitting import (
     read_narrow,
     read_used,
     scan_narrow,
+    scan_weights,
     sort_by_share,
 )
 
 __all__ = ["Nodes", "Settings", "Space", "grow"]
 
-# Nodes with fewer records than this list the bins they use; larger ones read whole histograms (measured).
-FEW = 40
+# Nodes with fewer records than this list the bins they use; larger ones read whole histograms (measured). The first is
+# for where cuts are scored by vector instructions.
+FEW_SCORED, FEW = 40, 96
 # A node whose records fit into this many bytes gets a copy of them, so that its subtree works in the cache (measured).
 CACHE_BYTES = 1 << 18
 # A class is rare with at most one in this many of the weight.
@@ -281,6 +283,7 @@ def _find_split(
     few_hist: Ints,
     used: NDArray[np.uint64],
     occupied: Ints,
+    scratch: NDArray[np.float64],
     sums: Words,
     score: NDArray[np.float32],
     score_bits: NDArray[np.int32],
@@ -336,6 +339,14 @@ def _find_split(
                     continue
                 k = read_narrow(occupied, narrow, slot, j, n_bins[feature], merge)
             elif slot >= 0 and j < hist.shape[1]:
+                seen_missing = hist[slot, j, 2 * MISSING] | hist[slot, j, 2 * MISSING + 1] != 0
+                scannable = criterion in (GINI, COST) and not (categorical or merge or seen_missing)
+                if count_bits > 0 and scannable:
+                    best = scan_weights(
+                        best, hist, slot, j, n_bins[feature], all_p, all_n, all_c, feature, criterion == COST, min_leaf,
+                        count_bits, scratch,
+                    )  # fmt: skip
+                    continue
                 k = read_all(occupied, hist, slot, j, n_bins[feature], count_bits, merge)
             else:
                 add_feature(few_hist, used, bins, payload, positive, rows, start, end, feature, count_bits)
@@ -396,8 +407,9 @@ def grow(
 
     # The smaller child is finished before its sibling, so that each histogram that waits has at most half the
     # records of the one before: there are as many as doublings.
+    few = FEW_SCORED if criterion == GINI and count_bits == 0 else FEW
     n_slots = 1
-    while not draws and (FEW << n_slots) <= 2 * n_rows:
+    while not draws and (few << n_slots) <= 2 * n_rows:
         n_slots += 1
     width = BINS if count_bits == 0 else 2 * BINS
     hist = np.zeros((n_slots, n_features, width), np.int64)
@@ -405,6 +417,7 @@ def grow(
     used = np.zeros(4, np.uint64)
     occupied = np.empty(ENTRIES, np.int64)
     narrow = np.zeros((n_slots if count_bits == 0 else 0, n_features, BINS), np.uint32)
+    scratch = np.empty((5, BINS), np.float64)
     sums = np.empty(BINS, np.uint32)
     score = np.empty(BINS, np.float32)
     score_bits = score.view(np.int32)
@@ -427,7 +440,7 @@ def grow(
 
     # Nodes to be looked at: number, first and last row, depth, slot of the histogram (-1: none), in the copy or not.
     pending = np.empty((room + 1, 6), np.int64)
-    slot = 0 if n_rows >= FEW else -1
+    slot = 0 if n_rows >= few else -1
     _push(pending, 0, 0, 0, n_rows, 0, slot, 0)
     n_pending, n_nodes = 1, 1
     _totals(my_payload, my_positive, rows, 0, n_rows, count_bits, count, whole, 0)
@@ -454,7 +467,7 @@ def grow(
         loss_here = node_loss(criterion, float(whole[node, 1]), float(whole[node, 0]))
         best = _find_split(
             my_bins, my_payload, my_positive, rows, start, end, slot, hist, narrow, few_hist, used, occupied,
-            sums, score, score_bits, features, random, space.n_bins, space.categorical, settings, count_bits,
+            scratch, sums, score, score_bits, features, random, space.n_bins, space.categorical, settings, count_bits,
             whole[node, 1], whole[node, 0], count[node, 0] + count[node, 1], loss_here,
         )  # fmt: skip
         if best.feature < 0 or (criterion == COST and not settings.break_ties and best.loss >= loss_here):
@@ -513,12 +526,12 @@ def grow(
         large, large_start, large_end = (second, middle, end) if left_first else (first, start, middle)
         small_slot, large_slot = -1, -1
         if draws:
-            small_slot = 0 if small_end - small_start >= FEW else -1
-            large_slot = 0 if large_end - large_start >= FEW else -1
+            small_slot = 0 if small_end - small_start >= few else -1
+            large_slot = 0 if large_end - large_start >= few else -1
         elif slot >= 0:
-            if large_end - large_start >= FEW and _open(count, whole, large, depth + 1, max_depth, min_records):
+            if large_end - large_start >= few and _open(count, whole, large, depth + 1, max_depth, min_records):
                 large_slot = slot
-            if small_end - small_start >= FEW and _open(count, whole, small, depth + 1, max_depth, min_records):
+            if small_end - small_start >= few and _open(count, whole, small, depth + 1, max_depth, min_records):
                 small_slot = slot + (large_slot >= 0)
             made = slot + (large_slot >= 0)
             if _is_narrow(count, node, count_bits):
