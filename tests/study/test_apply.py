@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import subprocess
 import sys
 from collections.abc import Callable
@@ -325,3 +326,27 @@ def test_memory_does_not_grow_with_the_file(made: Any, tmp_path: Path, new: str,
     grown, more = many - few, size_of_many - size_of_few
     assert more > 200
     assert grown < 0.25 * more, f"{grown:.0f} MB more in memory for a file that is {more:.0f} MB larger"
+
+
+def test_a_model_of_a_study_without_costs_asks_for_them(tmp_path: Path) -> None:
+    data = study_data(tmp_path, fp_cost=None, fn_cost=None)
+    model = forest().fit(data.frame, data.positive.astype(int), fp_cost=1, fn_cost=np.ones(len(data)))
+    save(model, tmp_path / "best.skops", info=data.info)
+    new = write(records(20, seed=1), tmp_path / "new.csv")
+    with pytest.raises(StudyError, match="this model decides by costs: give --fp-cost and --fn-cost"):
+        apply_model(tmp_path / "best.skops", new, tmp_path / "out.csv")
+    assert not (tmp_path / "out.csv").exists()
+
+
+@pytest.mark.parametrize("out", ["out.csv", "out.parquet"])
+def test_a_full_disk_is_one_clear_error_and_leaves_nothing(
+    made: Any, tmp_path: Path, out: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*arguments: Any, **options: Any) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    new = write(records(20, seed=1), tmp_path / "new.csv")
+    monkeypatch.setattr(pl.DataFrame, "write_csv" if out.endswith("csv") else "write_parquet", full)
+    with pytest.raises(StudyError, match="No space left on device"):
+        apply_model(made[0], new, tmp_path / out)
+    assert [path.name for path in tmp_path.iterdir()] == ["new.csv"]

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from stakes.exceptions import StudyError
 from stakes.study.data import StudyData, load_data
-from stakes.study.files import conform, read_batches, tidy
+from stakes.study.files import as_kind, conform, read_batches, tidy
 
 N = 60
 
@@ -221,6 +221,11 @@ BAD = [
     (None, {"test": "months>1000"}, "this is so in no records"),
     (None, {"test": "months>=0"}, "this is so in all records"),
     (None, {"validation": "2"}, "--validation 2: give a share"),
+    (
+        lambda f: f.with_columns(months=pl.when(pl.arange(0, N) > 1).then("months")),
+        {"test": "months>3"},
+        "--test 'months>3': column 'months' is missing in 2 records",
+    ),
     (lambda f: f.with_columns(charge=f["charge"] / (f["months"] * 0)), {"fp_cost": 1, "fn_cost": 1}, "infinite in 60"),
 ]  # fmt: skip
 
@@ -496,3 +501,22 @@ def test_any_file_is_data_or_a_clear_error(write: Write, content: bytes) -> None
     except StudyError as error:
         said = str(error)
     assert "\n" not in said
+
+
+def test_a_column_of_nothing_at_all_is_a_column_of_missing_numbers() -> None:
+    frame, _ = tidy(pl.DataFrame({"charge": [1, 2], "nothing": pl.Series([None, None], dtype=pl.Null)}))
+    assert frame["nothing"].dtype == pl.Float64
+
+
+def test_a_file_that_breaks_off_is_refused_in_batches_too(write: Write) -> None:
+    path = write(churn(), "churn.parquet")
+    path.write_bytes(path.read_bytes()[:-50] + b"PAR1")
+    with pytest.raises(StudyError, match=r"churn\.parquet cannot be read"):
+        list(read_batches(path, 10))
+
+
+@pytest.mark.parametrize("kind", ["date", "datetime", "time"])
+def test_texts_that_are_no_times_are_told_apart_from_missing_ones(kind: str) -> None:
+    found, wrong = as_kind(pl.Series(["soon", None]), kind)
+    assert found.null_count() == 2
+    assert wrong.to_list() == [True, False]

@@ -495,3 +495,25 @@ def test_explained_shares_are_those_of_an_analysis_of_variance(churn):
             groups.setdefault(key, []).append(value)
         between = sum(len(g) * (np.mean(g) - place.mean()) ** 2 for g in groups.values())
         assert share == pytest.approx(between / np.square(place - place.mean()).sum())
+
+
+def test_there_is_no_gap_where_all_models_act_on_costs():
+    table = models_table([{**AFTERWARDS, "value": 0.5}, {**AFTERWARDS, "leaf": "laplace", "value": 0.6}])
+    finding = find(APPLICATIONS["churn"], table)[0]
+    assert not finding.holds
+    assert "there is no model to compare" in finding.sentences[0]
+
+
+def test_an_unknown_application_is_named(folder):
+    with pytest.raises(StudyError, match="there is no application 'chess': choose from"):
+        run_paper("chess", folder)
+
+
+def test_a_stopped_command_says_that_it_can_go_on(folder, tmp_path, monkeypatch):
+    def interrupt(*arguments, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("stakes.study.paper.experiment.run_paper", interrupt)
+    stopped = CliRunner().invoke(command, ["churn", "--data", str(folder), "--out", str(tmp_path / "out")])
+    assert stopped.exit_code == 130
+    assert "the same command goes on from there" in stopped.stderr

@@ -475,3 +475,22 @@ def test_a_report_that_cannot_be_written_is_one_clear_error(tmp_path: Path, summ
     with pytest.raises(StudyError, match=r"cannot write .*report\.html"):
         write_report(tmp_path)
     assert sorted(p.name for p in tmp_path.iterdir()) == ["report.html", "summary.json"]
+
+
+def test_a_summary_that_is_a_directory_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "summary.json").mkdir()
+    with pytest.raises(StudyError, match=r"cannot read .*summary\.json"):
+        write_report(tmp_path)
+
+
+def test_a_model_without_scores_or_intervals_is_reported_without_them(summary: dict[str, Any]) -> None:
+    new = copy.deepcopy(summary)
+    new["curves"][0]["cost_curve"] = None
+    for row in new["sensitivity"]:
+        row["savings"] = None
+    page = Reader(render(new))
+    assert "The chosen model has no scores to put a threshold on." in page.words
+    assert "It would pay off" not in page.words
+    new["money"]["chosen"].update(low=None, high=None)
+    new["leaderboards"]["validation"][0].update(low=None, high=None)
+    assert "How sure this is was not computed." in Reader(render(new)).words

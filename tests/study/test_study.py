@@ -306,3 +306,42 @@ def test_the_plan_trains_each_ensemble_once_for_all_its_decisions():
 def test_what_cannot_be_asked_is_said(tmp_path, option, message):
     with pytest.raises(StudyError, match=message):
         study(tmp_path / "a", **{**SMALL, **option}).run()
+
+
+def test_average_precision_can_be_what_is_compared(tmp_path):
+    result = Study(
+        churn_data(costs=False), out=tmp_path / "a", methods=("rf",), trees=4, repeats=1, jobs=1, metacost="none",
+        measure="average_precision",
+    ).run()  # fmt: skip
+    board = result.leaderboard["validation_average_precision"]
+    assert board.is_sorted(descending=True)
+    assert board[0] > 0
+
+
+def test_a_configuration_that_cannot_be_read_is_refused(tmp_path):
+    study(tmp_path / "a", **SMALL).run()
+    (config,) = [path for path in (tmp_path / "a").glob("*.json") if path.name != "summary.json"]
+    config.write_bytes(b"\x80{")
+    with pytest.raises(StudyError, match=r"cannot be read: remove .*a, or choose another --out"):
+        study(tmp_path / "a", **SMALL).run()
+
+
+def test_what_killed_writers_left_behind_is_swept_away(tmp_path):
+    study(tmp_path / "a", **SMALL).run()
+    left = [tmp_path / "a" / ".summary.json.tmp", tmp_path / "a" / "units" / ".unit.tmp"]
+    for path in left:
+        path.write_bytes(b"half")
+    study(tmp_path / "a", **SMALL).run()
+    assert not any(path.exists() for path in left)
+
+
+def test_a_scheduler_that_does_not_answer_is_said_in_one_line(tmp_path):
+    pytest.importorskip("distributed")
+    with pytest.raises(StudyError, match="no Dask scheduler answers at nowhere"):
+        study(tmp_path / "a", **SMALL, dask="nowhere").run()
+
+
+def test_dask_is_asked_for_where_it_is_absent(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(StudyError, match=r"pip install .stakes\[dask\]"):
+        study(tmp_path / "a", **SMALL, dask="tcp://127.0.0.1:1").run()

@@ -1,0 +1,106 @@
+"""The measures of a study, all decisions at once, are those of plain loops and of `stakes.metrics`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.metrics import average_precision_score, balanced_accuracy_score, f1_score, roc_auc_score
+
+from stakes import Costs, metrics
+from stakes.study.measures import MEASURES, area_under_roc, average_precision, sums_of
+
+N = 300
+
+
+def decisions(seed: int) -> tuple[Any, Any, Any, Any]:
+    """Some decisions on records whose costs differ, the misses dear with an odd seed."""
+    rng = np.random.default_rng(seed)
+    positive = rng.random(N) < 0.3
+    fp, fn = rng.lognormal(1, 1, N), rng.lognormal(3 if seed % 2 else 1, 1, N)
+    outcome = rng.random((6, N)) < np.array([0, 0.1, 0.3, 0.5, 0.9, 1])[:, None]
+    return outcome, positive, fp, fn
+
+
+@pytest.fixture(scope="module", params=[0, 1])
+def decided(request: pytest.FixtureRequest) -> tuple[Any, Any, Any, Any]:
+    return decisions(request.param)
+
+
+def measured(decided: Any, name: str) -> Any:
+    outcome, positive, fp, fn = decided
+    return MEASURES[name](sums_of(outcome, positive, Costs(fp=fp, fn=fn)))
+
+
+def test_to_act_on_none_is_cheaper_in_one_case_and_to_act_on_all_in_the_other() -> None:
+    cases = [decisions(seed) for seed in (0, 1)]
+    assert [fn[positive].sum() < fp[~positive].sum() for _, positive, fp, fn in cases] == [True, False]
+
+
+def test_cost_is_that_of_a_loop_over_the_records(decided: Any) -> None:
+    outcome, positive, fp, fn = decided
+    expected = []
+    for row in outcome:
+        cost = 0.0
+        for i in range(N):
+            if positive[i] and not row[i]:
+                cost += fn[i]
+            if row[i] and not positive[i]:
+                cost += fp[i]
+        expected.append(cost)
+    np.testing.assert_allclose(measured(decided, "cost"), expected)
+
+
+@pytest.mark.parametrize(
+    ("name", "metric"), [("savings", metrics.savings_score), ("cost_reduction", metrics.cost_reduction)]
+)
+def test_shares_of_cost_are_those_of_the_metrics(decided: Any, name: str, metric: Any) -> None:
+    outcome, positive, fp, fn = decided
+    expected = [metric(positive.astype(int), row.astype(int), fp_cost=fp, fn_cost=fn) for row in outcome]
+    np.testing.assert_allclose(measured(decided, name), expected, atol=1e-12)
+
+
+def test_amount_detected_is_that_of_the_metrics(decided: Any) -> None:
+    outcome, positive, _, fn = decided
+    expected = [metrics.amount_detected(positive.astype(int), row.astype(int), amount=fn) for row in outcome]
+    np.testing.assert_allclose(measured(decided, "amount_detected"), expected)
+
+
+def test_profit_and_roi_are_those_of_a_campaign_that_spends_c_fp_on_everyone(decided: Any) -> None:
+    # C_FN is what is lost net of the contact: the response brings C_FN + C_FP (FRAMEWORK 12).
+    outcome, positive, fp, fn = decided
+    for name, metric in (("profit", metrics.profit), ("roi", metrics.roi)):
+        expected = [metric(positive.astype(int), row.astype(int), benefit=fn + fp, contact_cost=fp) for row in outcome]
+        np.testing.assert_allclose(measured(decided, name), expected, atol=1e-9)
+
+
+def test_measures_of_imbalance_are_those_of_scikit_learn(decided: Any) -> None:
+    outcome, positive, _, _ = decided
+    np.testing.assert_allclose(
+        measured(decided, "balanced_accuracy"), [balanced_accuracy_score(positive, row) for row in outcome]
+    )
+    np.testing.assert_allclose(measured(decided, "f1"), [f1_score(positive, row) for row in outcome])
+    np.testing.assert_allclose(
+        measured(decided, "g_mean"), [metrics.g_mean(positive.astype(int), row.astype(int)) for row in outcome]
+    )
+    np.testing.assert_allclose(measured(decided, "tpr"), [row[positive].mean() for row in outcome])
+    np.testing.assert_allclose(measured(decided, "fpr"), [row[~positive].mean() for row in outcome])
+    np.testing.assert_allclose(measured(decided, "acted"), outcome.mean(axis=1))
+
+
+@pytest.mark.parametrize("distinct", [4, 1000])
+def test_measures_of_scores_are_those_of_scikit_learn(distinct: int) -> None:
+    rng = np.random.default_rng(2)
+    positive = rng.random(N) < 0.3
+    score = rng.integers(distinct, size=N) / distinct + 0.1 * positive
+    assert area_under_roc(positive, score) == pytest.approx(roc_auc_score(positive, score))
+    assert average_precision(positive, score) == pytest.approx(average_precision_score(positive, score))
+
+
+def test_measures_of_nothing_are_finite_but_the_auc() -> None:
+    positive = np.zeros(3, bool)
+    for measure in MEASURES.values():
+        assert np.isfinite(measure(sums_of(np.zeros((1, 3), bool), positive, Costs(fp=0, fn=0)))).all()
+    assert np.isnan(area_under_roc(positive, np.arange(3.0)))
+    assert average_precision(positive, np.arange(3.0)) == 0.0

@@ -1,0 +1,680 @@
+"""Wrong formulas that the tests must notice: one line of the source each, and the tests that must fail with it.
+
+The families are those of the framework. What is tried in each: false positives and false negatives swapped, a
+normalisation dropped, a sign flipped, the wrong records averaged over.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Mutation(NamedTuple):
+    """A change to one place of a file."""
+
+    family: str
+    file: str  # under src/stakes
+    old: str  # occurs exactly once in the file
+    new: str
+    tests: str  # arguments of pytest
+
+
+def _family(name: str, tests: str, file: str, *changes: tuple[str, str]) -> list[Mutation]:
+    return [Mutation(name, file, old, new, tests) for old, new in changes]
+
+
+MUTATIONS: list[Mutation] = [
+    *_family(
+        "costs",
+        "tests/test_costs.py",
+        "costs.py",
+        ('_reduced(given, "fp", "tn")', '_reduced(given, "fp", "tp")'),
+        ('_reduced(given, "fn", "tp")', '_reduced(given, "fn", "tn")'),
+        ("reduced = given[wrong] - given[right]", "reduced = given[wrong] + given[right]"),
+        ("reduced = given[wrong] - given[right]", "reduced = given[wrong]"),
+        ("fp / np.where(largest > 0, fp + fn, 1.0), 0.5)", "fn / np.where(largest > 0, fp + fn, 1.0), 0.5)"),
+        ("fp / np.where(largest > 0, fp + fn, 1.0), 0.5)", "fp / np.where(largest > 0, fn, 1.0), 0.5)"),
+        ("fp / np.where(largest > 0, fp + fn, 1.0), 0.5)", "fp / np.where(largest > 0, fp + fn, 1.0), 0.0)"),
+        ("np.where(y == 1, fn, fp)", "np.where(y == 1, fp, fn)"),
+        ("exponent = -np.frexp(largest)[1]", "exponent = np.zeros(largest.shape, int)"),
+        ("mean(self.fp, y == 0), fn=mean(self.fn, y == 1)", "mean(self.fp, y == 1), fn=mean(self.fn, y == 0)"),
+        ("mean(self.fp, y == 0), fn=mean(self.fn, y == 1)", "mean(self.fp, y >= 0), fn=mean(self.fn, y >= 0)"),
+    ),
+    *_family(
+        "sampling: ratios",
+        "tests/sampling/test_ratio.py",
+        "sampling/ratio.py",
+        ("return fn / fp if fp > 0 else np.inf", "return fp / fn if fn > 0 else np.inf"),
+        ("cut, grown = n_negative / cutting, n_positive * growing", "cut, grown = n_negative, n_positive * growing"),
+        ("cut, grown = n_negative / cutting, n_positive * growing", "cut, grown = n_negative / cutting, n_positive"),
+        ("cut, grown = n_positive * cutting, n_negative / growing", "cut, grown = n_positive / cutting, n_negative"),
+        ("np.float64(rho) ** share, np.float64(rho) ** (1 - share)", "np.float64(rho) ** share, np.float64(rho)"),
+        ("_ratio_counts(y, costs, rng, share=1.0)", "_ratio_counts(y, costs, rng, share=0.0)"),
+        ("cost_ratio(costs.class_means(y))", "cost_ratio(costs.class_means(1 - y))"),
+    ),
+    *_family(
+        "sampling: SMOTE",
+        "tests/sampling/test_smote.py",
+        "sampling/smote.py",
+        ("label = int(rho >= 1)", "label = int(rho < 1)"),
+        ("rho = cost_ratio(costs.class_means(y))", "rho = 1 / cost_ratio(costs.class_means(y))"),
+    ),
+    *_family(
+        "sampling: rejection",
+        "tests/sampling/test_rejection.py",
+        "sampling/rejection.py",
+        ("expected = cost / ceiling if", "expected = 1 - cost / ceiling if"),
+        ("expected = cost / ceiling if", "expected = cost / cost.sum() if"),
+        ("cost = costs.of(y)", "cost = costs.of(1 - y)"),
+        ("return float(cost.max())", "return float(cost.mean())"),
+        ("rng.random(n) < expected[drawn]", "rng.random(n) > expected[drawn]"),
+    ),
+    *_family(
+        "sampling: prior",
+        "tests/sampling/test_prior.py",
+        "sampling/prior.py",
+        ("positive = p * (after / before)", "positive = p * (before / after)"),
+        ("(1 - p) * ((1 - after) / (1 - before))", "(1 - p)"),
+        ("return positive / (positive + negative)", "return positive"),
+    ),
+    *_family(
+        "tree: criterion",
+        "tests/tree/test_criteria.py",
+        "tree/criteria.py",
+        ("return min(positive, negative)", "return max(positive, negative)"),
+        ("return min(positive, negative)", "return positive"),
+        (
+            "return 2.0 * positive * negative / weight if weight > 0.0",
+            "return 2.0 * positive * negative if weight > 0.0",
+        ),
+    ),
+    *_family(
+        "tree: growing by cost",
+        "tests/test_cost_tree.py",
+        "tree/recipe.py",
+        ('plot.cost if self.criterion == "cost" else None)', "None)"),
+        ('validation.cost if self.pruning_measure == "cost"', 'validation.cost if self.pruning_measure != "cost"'),
+    ),
+    *_family(
+        "tree: costs of a tree's records",
+        "tests/test_cost_tree.py",
+        "cost_tree.py",
+        ("records.costs.of(positive)", "records.costs.of(1 - positive)"),
+    ),
+    *_family(
+        "tree: pruning",
+        "tests/tree/test_pruning.py",
+        "tree/pruning.py",
+        ("np.where(positive, sums[:, 0], sums[:, 1])", "np.where(positive, sums[:, 1], sums[:, 0])"),
+        (
+            "positive = nodes.weights[:, 1] > nodes.weights[:, 0]",
+            "positive = nodes.weights[:, 1] < nodes.weights[:, 0]",
+        ),
+        ("below = loss[left] + loss[left + 1]", "below = loss[left] - loss[left + 1]"),
+        (
+            "becomes_leaf[level] = _no_worse(validation[level], below)",
+            "becomes_leaf[level] = _no_worse(train[level], below)",
+        ),
+        ("alpha[node] = train_up / fewer", "alpha[node] = train_up"),
+    ),
+    *_family(
+        "tree: leaves",
+        "tests/tree/test_leaves.py",
+        "tree/leaves.py",
+        ("return n.positive / n.all", "return 1 - n.positive / n.all"),
+        ("return (n.positive + 1) / (n.all + 2)", "return (n.positive + 1) / n.all"),
+        ("(n.positive + EXPECTED_POSITIVES) / (n.all + m), 0.0)", "(n.positive + EXPECTED_POSITIVES) / n.all, 0.0)"),
+        (
+            "weight[of, 1] / np.where(total > 0, total, 1.0), 0.0)",
+            "weight[of, 0] / np.where(total > 0, total, 1.0), 0.0)",
+        ),
+        ("return weight[:, 1] > weight[:, 0]", "return weight[:, 1] < weight[:, 0]"),
+        (
+            "nodes.weights[trees.leaves].sum(axis=1) / trees.nodes.counts[trees.leaves].sum(axis=1)",
+            "nodes.weights[trees.leaves].sum(axis=1)",
+        ),
+        ("climbs = (total[node] < m) & (parent[node] >= 0)", "climbs = (total[node] > m) & (parent[node] >= 0)"),
+    ),
+    *_family(
+        "bagging: weights",
+        "tests/test_bagging.py -k 'weigh or weight or cost_the_mean'",
+        "bagging.py",
+        ("cost_weight = ground.cost / total", "cost_weight = ground.cost"),
+        ("cost_weight = ground.cost / total", "cost_weight = total / ground.cost"),
+        ("times if ground.weight is None else times * ground.weight)", "times)"),
+        (
+            "means = np.array([plot.cost[plot.positive == side].mean() for side in (0, 1)])",
+            "means = np.array([plot.cost[plot.positive == side].mean() for side in (1, 0)])",
+        ),
+        ('Votes(output="vote", by_node=True)', 'Votes(output="vote")'),
+    ),
+    *_family(
+        "weights of models",
+        "tests/test_base.py -k weights_by_cost",
+        "base.py",
+        ("cost = self.costs.of(self.positive)", "cost = self.costs.of(~self.positive)"),
+        ("return cost / mean if self.weight is None", "return cost if self.weight is None"),
+        ("mean = np.average(cost, weights=self.weight)", "mean = np.average(cost)"),
+        ("else self.weight * (cost / mean)", "else cost / mean"),
+    ),
+    *_family(
+        "bagging: default decision",
+        "tests/test_bagging.py -k 'default_decision or prior_correction'",
+        "bagging.py",
+        ('threshold="half" if acted else "cost")', 'threshold="cost" if acted else "half")'),
+        (
+            "float(np.average(plot.positive, weights=plot.weight)) if self",
+            "1 - float(np.average(plot.positive)) if self",
+        ),
+    ),
+    *_family(
+        "boosting: what rules know of costs",
+        "tests/boosting/test_variants.py",
+        "boosting/rules.py",
+        ("cost = self.costs.of(self.positive)", "cost = self.costs.of(~self.positive)"),
+        ("return self.cost / self.cost.max()", "return self.cost"),
+        ("ratio = _log(fn) - _log(fp)", "ratio = _log(fp) - _log(fn)"),
+        (
+            "np.where(self.positive, self.weight[self.positive].sum(), self.weight[~self.positive].sum())",
+            "np.where(self.positive, self.weight[~self.positive].sum(), self.weight[self.positive].sum())",
+        ),
+        ("return bool(means.fn > means.fp)", "return bool(means.fn < means.fp)"),
+        ("return (log(gain) - log(loss)) / 2", "return log(gain) - log(loss)"),
+        ("return (log(gain) - log(loss)) / 2", "return (log(loss) - log(gain)) / 2"),
+    ),
+    *_family(
+        "boosting: AdaBoost",
+        "tests/boosting/test_variants.py",
+        "boosting/rules.py",
+        (
+            "_half_log(total(weight, margin > 0), total(weight, margin < 0))",
+            "_half_log(total(weight, margin > 0), 1.0)",
+        ),
+        ("return -alpha * margin\n", "return alpha * margin\n"),
+    ),
+    *_family(
+        "boosting: naive",
+        "tests/boosting/test_variants.py",
+        "boosting/rules.py",
+        (
+            '"""w+ = C_FN, w- = C_FP."""\n        return problem.log_scaled',
+            '"""w+ = C_FN, w- = C_FP."""\n        return -problem.log_scaled',
+        ),
+    ),
+    *_family(
+        "boosting: AdaCost",
+        "tests/boosting/test_variants.py",
+        "boosting/rules.py",
+        (
+            "r = total(weight, margin - self.scale * problem.scaled) / 2",
+            "r = total(weight, margin + self.scale * problem.scaled) / 2",
+        ),
+        (
+            "r = total(weight, margin - self.scale * problem.scaled) / 2",
+            "r = total(weight, margin - self.scale * problem.scaled)",
+        ),
+        (
+            "return -alpha / 2 * (margin - self.scale * problem.scaled)",
+            "return -alpha / 2 * (margin + self.scale * problem.scaled)",
+        ),
+        ("return -alpha / 2 * (margin - self.scale * problem.scaled)", "return -alpha / 2 * (margin - problem.scaled)"),
+    ),
+    *_family(
+        "boosting: AdaUBoost",
+        "tests/boosting/test_variants.py",
+        "boosting/rules.py",
+        ("np.exp(log_ratio * problem.positive)", "np.exp(log_ratio * ~problem.positive)"),
+        (
+            'if self.exponent == "printed" else -problem.log_ratio',
+            'if self.exponent != "printed" else -problem.log_ratio',
+        ),
+    ),
+    *_family(
+        "boosting: asymmetric",
+        "tests/boosting/test_variants.py",
+        "boosting/rules.py",
+        (
+            "return problem.sign * problem.log_ratio / (2 * problem.n_rounds)",
+            "return -problem.sign * problem.log_ratio / (2 * problem.n_rounds)",
+        ),
+        (
+            "return problem.sign * problem.log_ratio / (2 * problem.n_rounds)",
+            "return problem.sign * problem.log_ratio / 2",
+        ),
+        ("return self.start(problem) - alpha * margin", "return -alpha * margin - self.start(problem)"),
+    ),
+    *_family(
+        "boosting: CSB",
+        "tests/boosting/test_variants.py",
+        "boosting/rules.py",
+        ("np.where(margin < 0, problem.log_cost, 0.0)", "np.where(margin > 0, problem.log_cost, 0.0)"),
+        ("0.0) - self.exponent(alpha) * margin", "0.0) + self.exponent(alpha) * margin"),
+        ('"""0."""\n        return 0.0', '"""0."""\n        return 1.0'),
+        ('"""1."""\n        return 1.0', '"""1."""\n        return 0.0'),
+        ('"""Alpha."""\n        return alpha', '"""Alpha."""\n        return 1.0'),
+        ('cast = "by_cost"', 'cast = "plain"'),
+    ),
+    *_family(
+        "boosting: UBoost",
+        "tests/boosting/test_variants.py",
+        "boosting/rules.py",
+        ('cast = "signed"', 'cast = "plain"'),
+    ),
+    *_family(
+        "boosting: AdaC1",
+        "tests/boosting/test_variants.py",
+        "boosting/rules.py",
+        ("r = total(weight, margin * problem.scaled)\n", "r = total(weight, margin)\n"),
+        ("return -alpha * margin * problem.scaled", "return -alpha * margin / problem.scaled"),
+    ),
+    *_family(
+        "boosting: AdaC2",
+        "tests/boosting/test_variants.py",
+        "boosting/rules.py",
+        ("super().alpha(problem, weight * problem.scaled, margin)", "super().alpha(problem, weight, margin)"),
+        ("return problem.log_scaled - alpha * margin\n", "return -problem.log_scaled - alpha * margin\n"),
+    ),
+    *_family(
+        "boosting: AdaC3",
+        "tests/boosting/test_variants.py",
+        "boosting/rules.py",
+        ("return _half_log(r + r2, r - r2)", "return _half_log(1 + r2, 1 - r2)"),
+        (
+            "r, r2 = float(weight.sum()), total(weight, margin * problem.scaled)",
+            "r, r2 = float(weight.sum()), total(weight, margin)",
+        ),
+        ("return problem.log_scaled - alpha * margin * problem.scaled", "return -alpha * margin * problem.scaled"),
+    ),
+    *_family(
+        "boosting: what members are fitted on",
+        "tests/boosting/test_variants.py",
+        "boosting/rules.py",
+        (
+            'return problem.log_scaled if self.fit_on == "costs" else None',
+            'return -problem.log_scaled if self.fit_on == "costs" else None',
+        ),
+        ('return problem.log_scaled if self.fit_on == "costs" else None', "return None"),
+    ),
+    *_family(
+        "boosting: CSAB",
+        "tests/boosting/test_variants.py",
+        "boosting/rules.py",
+        ("return -np.log(problem.class_sizes)", "return np.log(problem.class_sizes)"),
+        (
+            "logsumexp(log_wrong + fast * a) - logsumexp(log_right - slow * a)",
+            "logsumexp(log_wrong + fast * a) - logsumexp(log_right + slow * a)",
+        ),
+        ("for side in (1.0, -1.0))", "for side in (-1.0, 1.0))"),
+    ),
+    *_family(
+        "boosting: samples",
+        "tests/boosting/test_sample_boost.py",
+        "boosting/learners.py",
+        (
+            "new = np.array([weight[~positive].mean(), weight[positive].mean()])[sample.y_new]",
+            "new = np.array([weight[positive].mean(), weight[~positive].mean()])[sample.y_new]",
+        ),
+        ("return sample, weight / whole, new / whole", "return sample, weight / whole, new"),
+        ("whole = total(weight, sample.counts) + new.sum() or 1.0", "whole = total(weight, sample.counts) or 1.0"),
+    ),
+    *_family(
+        "boosting: stumps by cost",
+        "tests/boosting/test_boosting.py -k short_cut",
+        "boosting/learners.py",
+        ('weight * self.plot.cost if self.recipe.criterion == "cost" else weight)', "weight)"),
+    ),
+    *_family(
+        "boosting: loop",
+        "tests/boosting/test_variants.py",
+        "boosting/loop.py",
+        (
+            "margin = 2.0 * (outcome(member, said) == problem.positive) - 1.0",
+            "margin = 2.0 * (outcome(member, said) != problem.positive) - 1.0",
+        ),
+        ("    weight /= whole\n", ""),
+        ("log_weight = rule.start(problem) + np.log(problem.weight)", "log_weight = np.log(problem.weight)"),
+    ),
+    *_family(
+        "decision: calibration",
+        "tests/decision/test_calibration.py",
+        "decision/calibration.py",
+        (
+            "return expit(2 * (2 * np.asarray(scores, dtype=np.float64) - 1))\n",
+            "return expit(-2 * (2 * np.asarray(scores, dtype=np.float64) - 1))\n",
+        ),
+        ("- 1) * np.asarray(total_weight, dtype=np.float64))", "- 1))"),
+        (
+            "(n_positive + 1) / (n_positive + 2), 1 / (n_negative + 2))",
+            "1 / (n_positive + 2), (n_negative + 1) / (n_negative + 2))",
+        ),
+        ("(n_positive + 1) / (n_positive + 2), 1 / (n_negative + 2))", "1.0 - 1e-6, 1e-6)"),
+        ("return expit(-(self.slope *", "return expit((self.slope *"),
+    ),
+    *_family(
+        "decision: tuned threshold",
+        "tests/decision/test_thresholds.py",
+        "decision/thresholds.py",
+        (
+            "np.where(positive, relative * fn, 0.0), np.where(positive, 0.0, relative * fp)",
+            "np.where(positive, relative * fp, 0.0), np.where(positive, 0.0, relative * fn)",
+        ),
+        (
+            "_below(cost_if_negative[order] / unit)[cuts] + _above(cost_if_positive[order] / unit)[cuts]",
+            "_above(cost_if_negative[order] / unit)[cuts] + _below(cost_if_positive[order] / unit)[cuts]",
+        ),
+        (
+            "_below(cost_if_negative[order] / unit)[cuts] + _above(",
+            "_below(cost_if_negative[order] / unit)[cuts] - _above(",
+        ),
+        ("cost[above / (above[0] or 1.0) > at_most] = np.inf", "cost[above > at_most] = np.inf"),
+        (
+            '(np.where(positive, 0.0, weight), max_fpr, "max_fpr")',
+            '(np.where(positive, weight, 0.0), max_fpr, "max_fpr")',
+        ),
+        ("left, right = lower[first] / 2, upper[last] / 2", "left, right = lower[first], upper[last] / 2"),
+    ),
+    *_family(
+        "decision: vote weights",
+        "tests/decision/test_weights.py",
+        "decision/weights.py",
+        ("np.maximum(np.log1p(-error) - np.log(error), 0.0)", "np.maximum(np.log(error) - np.log1p(-error), 0.0)"),
+        ("return 1.0 - error", "return error"),
+        (
+            "return np.exp(np.maximum(odds - odds.max(axis=0), -FARTHEST))",
+            "return np.exp(np.maximum(odds.max(axis=0) - odds, -FARTHEST))",
+        ),
+        ("return (odds / odds.max(axis=0)) ** 2", "return odds / odds.max(axis=0)"),
+        ("weight / np.where(largest > 0, largest, 1.0), 1.0)", "weight, 1.0)"),
+    ),
+    *_family(
+        "decision: voting with costs",
+        "tests/decision/test_rules.py -k 'mec or share_of or cast or signed'",
+        "decision/rules.py",
+        (
+            "share * (1.0 - threshold), (1.0 - share) * threshold",
+            "share * threshold, (1.0 - share) * (1.0 - threshold)",
+        ),
+        ("positive / np.where(total == 0, 1.0, total))", "positive)"),
+        (
+            "alpha[m] * (above[leaf] * (1.0 - threshold) - below[leaf] * threshold)",
+            "alpha[m] * (above[leaf] * (1.0 - threshold) + below[leaf] * threshold)",
+        ),
+        (
+            "alpha[m] * (above[leaf] * (1.0 - threshold) - below[leaf] * threshold)",
+            "alpha[m] * (above[leaf] * threshold - below[leaf] * (1.0 - threshold))",
+        ),
+        (
+            "alpha[m] * (above[leaf] * (1.0 - threshold) - below[leaf] * threshold)",
+            "(above[leaf] * (1.0 - threshold) - below[leaf] * threshold)",
+        ),
+    ),
+    *_family(
+        "decision: MEC and members",
+        "tests/decision/test_rules.py -k reference",
+        "decision/rules.py",
+        ("return [score > self.threshold(i, costs) for", "return [score < self.threshold(i, costs) for"),
+        (
+            "            return costs.threshold()\n        return 0.5",
+            "            return 1 - costs.threshold()\n        return 0.5",
+        ),
+        ("np.where(judged > 0, wrong[:, c] / judged, 0.5)", "np.where(judged > 0, wrong[:, c], 0.5)"),
+        ("best_cut(p[part], losses[part, 1], losses[part, 0])", "best_cut(p[part], losses[part, 0], losses[part, 1])"),
+        ("loss = evidence.measured.of(evidence.positive)", "loss = np.ones(evidence.positive.size)"),
+        ("np.where(positive, w * fn[known], 0.0),", "np.where(positive, w * fp[known], 0.0),"),
+    ),
+    *_family(
+        "decision: tally",
+        "tests/decision/test_tally.py",
+        "decision/tally.py",
+        ("average[i, k] /= n_counted", "average[i, k] /= ids.shape[1]"),
+        ("total[i, c, w] += factor * weight[m, c, w]", "total[i, c, w] += factor"),
+        ("if vote != positive[i]:", "if vote == positive[i]:"),
+        (
+            "positive = factor if probability[leaf, by_threshold[c - n_fixed]] > threshold[i] else 0.0",
+            "positive = factor if probability[leaf, by_threshold[c - n_fixed]] > 0.5 else 0.0",
+        ),
+    ),
+    *_family(
+        "decision: default of a tree",
+        "tests/test_cost_tree.py",
+        "cost_tree.py",
+        ('return Decision(leaf=self.leaf, threshold="cost")', "return Decision(leaf=self.leaf)"),
+    ),
+    *_family(
+        "decision: default of boosting",
+        "tests/boosting/test_boosting.py -k default_decision",
+        "boosting/classifier.py",
+        ('return Decision(member=self.member_, threshold="cost")', "return Decision(member=self.member_)"),
+    ),
+    *_family(
+        "decision: weights and real costs of the evidence",
+        "tests/decision/test_rules.py",
+        "decision/rules.py",
+        ("            loss = loss * evidence.weight", "            loss = loss / evidence.weight"),
+        ("fp, fn = evidence.measured.arrays(n)", "fp, fn = evidence.costs.arrays(n)"),
+        ("return self.costs if self.real_costs is None else self.real_costs", "return self.costs"),
+        ("weight = np.ones(n) if evidence.weight is None else evidence.weight", "weight = np.ones(n)"),
+        ("        total += np.abs(vote)", "        total += np.maximum(vote, 0.0)"),
+    ),
+    *_family(
+        "members: prior of a sample",
+        "tests/test_members.py tests/test_bagging.py -k prior",
+        "members.py",
+        (
+            "sampled=self.prior.sampled[self.member], original=self.prior.original)",
+            "sampled=self.prior.original, original=self.prior.sampled[self.member])",
+        ),
+        (
+            "sampled=float(self.prior.sampled.mean()), original=self.prior.original)",
+            "sampled=self.prior.original, original=float(self.prior.sampled.mean()))",
+        ),
+        (
+            "Prior(counts[:, 1] / counts.sum(axis=1), self.base_rate)",
+            "Prior(counts[:, 0] / counts.sum(axis=1), self.base_rate)",
+        ),
+    ),
+    *_family(
+        "what classifiers know of costs",
+        "tests/test_base.py",
+        "base.py",
+        ("                found[name] = self.constant_costs_[name]", "                found[name] = 1.0"),
+    ),
+    *_family(
+        "any classifier, decided by costs",
+        "tests/test_cost_decision.py",
+        "cost_decision.py",
+        ("records.cost_weight() if self.weighted", "records.weight if self.weighted"),
+        ('threshold = self.threshold or ("half" if self.weighted else "cost")', 'threshold = self.threshold or "half"'),
+    ),
+    *_family(
+        "MetaCost",
+        "tests/test_metacost.py",
+        "metacost.py",
+        ("self.relabelled_ = self.teacher_.predict_oob()", "self.relabelled_ = self._decode(positive)"),
+        (
+            "self.teacher_.predict(X, fp_cost=costs.fp, fn_cost=costs.fn)",
+            "self.teacher_.predict(X, fp_cost=costs.fn, fn_cost=costs.fp)",
+        ),
+        ("final.fit(X, self.relabelled_, **weights)", "final.fit(X, self._decode(positive), **weights)"),
+        (
+            "float(np.mean(self.relabelled_ != self._decode(positive)))",
+            "float(np.mean(self.relabelled_ == self._decode(positive)))",
+        ),
+        (
+            "            fp_cost=costs.fp,\n            fn_cost=costs.fn,\n            **weights",
+            "            fp_cost=costs.fn,\n            fn_cost=costs.fp,\n            **weights",
+        ),
+    ),
+    *_family(
+        "costs by regression",
+        "tests/test_base.py -k estimat",
+        "estimation.py",
+        (".fit(take_rows(X, rows), costs[rows])", ".fit(take_rows(X, rows), -costs[rows])"),
+        (".ravel(), 0.0)", ".ravel(), -np.inf)"),
+    ),
+    *_family(
+        "metrics",
+        "tests/test_metrics.py",
+        "metrics.py",
+        (
+            "np.where(positive, fn, tn), weight * np.where(positive, tp, fp)",
+            "np.where(positive, fp, tn), weight * np.where(positive, tp, fn)",
+        ),
+        (
+            "np.where(positive, fn, tn), weight * np.where(positive, tp, fp)",
+            "np.where(positive, fn, tp), weight * np.where(positive, tn, fp)",
+        ),
+        ("weight * np.where(positive, fn, tn), weight * np.where", "np.where(positive, fn, tn), np.where"),
+        ("baseline = min(bill.total(False), bill.total(True))", "baseline = max(bill.total(False), bill.total(True))"),
+        ("    baseline = bill.total(False)\n", "    baseline = bill.total(True)\n"),
+        (
+            "_share(at_stake[positive & acted].sum(), at_stake[positive].sum())",
+            "_share(at_stake[positive & acted].sum(), at_stake.sum())",
+        ),
+        ("return income - expenditure\n", "return income + expenditure\n"),
+        ("return _share(income - expenditure, expenditure)", "return _share(income, expenditure)"),
+        ("return _share(income - expenditure, expenditure)", "return _share(income - expenditure, income)"),
+        ('"benefit", n))[positive & contacted].sum()', '"benefit", n))[contacted].sum()'),
+        ("return value if self.greater_is_better else -value", "return value"),
+        ("_percentile_interval(one - other,", "_percentile_interval(other - one,"),
+        ("tail = (1 - confidence_level) / 2", "tail = 1 - confidence_level"),
+    ),
+    *_family(
+        "curves",
+        "tests/test_curves.py",
+        "curves.py",
+        (
+            "return self.below(bill.if_negative) + self.above(bill.if_positive)",
+            "return self.above(bill.if_negative) + self.below(bill.if_positive)",
+        ),
+        ("cuts.above(weight) / weight.sum()", "cuts.above(weight)"),
+        (
+            "classes = np.where(positive, 0.0, weight), np.where(positive, weight, 0.0)",
+            "classes = np.where(positive, weight, 0.0), np.where(positive, 0.0, weight)",
+        ),
+        (
+            "missed = np.minimum(excess, all_missed) * [1, 0] + np.maximum(excess - all_alarmed, 0) * [0, 1]",
+            "missed = np.minimum(excess, all_alarmed) * [1, 0] + np.maximum(excess - all_missed, 0) * [0, 1]",
+        ),
+        (
+            "cost[0] - cost, savings_of(cost, min(cost[0], cost[-1]))",
+            "cost - cost[0], savings_of(cost, min(cost[0], cost[-1]))",
+        ),
+        ("return p * costs.fn - (1 - p) * costs.fp", "return p * costs.fp - (1 - p) * costs.fn"),
+        ("weight = weight * (fp + fn)", "weight = weight * fn"),
+        (
+            "savings_of(on_fn * missed + on_fp * alarmed, baseline)",
+            "savings_of(on_fp * missed + on_fn * alarmed, baseline)",
+        ),
+        (
+            "np.minimum(on_fn * at_stake[positive].sum(), on_fp * at_stake[~positive].sum())",
+            "np.minimum(at_stake[positive].sum(), at_stake[~positive].sum())",
+        ),
+        ("return probability > costs.threshold()\n", "return probability > 1 - costs.threshold()\n"),
+        (
+            "saved = np.subtract(baseline, cost, dtype=np.float64)",
+            "saved = np.subtract(cost, baseline, dtype=np.float64)",
+        ),
+    ),
+    *_family(
+        "study: measures",
+        "tests/study/test_measures.py",
+        "study/measures.py",
+        ("return s.all_fn - s.found + s.wasted", "return s.all_fn - s.found - s.wasted"),
+        ("least = min(s.all_fn, s.all_fp)", "least = s.all_fn"),
+        ("return _ratio(s.all_fn - cost(s), s.all_fn)", "return _ratio(s.all_fn - cost(s), s.all_fp)"),
+        ("return _ratio(s.found, s.all_fn)", "return s.found"),
+        ("return s.found - s.wasted", "return s.found + s.wasted"),
+        ("return _ratio(profit(s), s.spent)", "return _ratio(profit(s), s.wasted)"),
+        (
+            "np.where(positive, fn, 0.0), np.where(positive, 0.0, fp), fp]",
+            "np.where(positive, fp, 0.0), np.where(positive, 0.0, fn), fp]",
+        ),
+        ("return (tpr(s) + 1.0 - fpr(s)) / 2", "return (tpr(s) + fpr(s)) / 2"),
+        ("below + downs / 2) * ups", "below + downs) * ups"),
+        ("hits[last] / (last + 1)).sum() / max(1, hits[-1])", "hits[last] / (last + 1)).sum()"),
+    ),
+    *_family(
+        "study: what a summary tells",
+        "tests/study/test_summary.py",
+        "study/summary.py",
+        (
+            "_decision_costs(row, test.costs), _decision_costs(row, test.known)",
+            "(c := _decision_costs(row, test.costs)), c",
+        ),
+        (
+            "_sensitivity(chosen, parts, costs, _decision_costs(first, parts.test.known))",
+            "_sensitivity(chosen, parts, costs, costs)",
+        ),
+        (
+            'on_fp, on_fn = (factor if what == name else 1.0 for name in ("fp_cost", "fn_cost"))',
+            'on_fn, on_fp = (factor if what == name else 1.0 for name in ("fp_cost", "fn_cost"))',
+        ),
+        (
+            '"nothing": float(sums.all_fn),\n        "everything": float(sums.all_fp),\n        "insensitive"',
+            '"nothing": float(sums.all_fp),\n        "everything": float(sums.all_fn),\n        "insensitive"',
+        ),
+        (
+            "slope = means.fp * n_negative / (means.fn * n_positive)",
+            "slope = means.fn * n_negative / (means.fp * n_positive)",
+        ),
+        ('n_positive * means.fn * (1 - c["point"]["tpr"])', 'n_positive * means.fn * c["point"]["tpr"]'),
+    ),
+    *_family(
+        "study: intervals",
+        "tests/study/test_summary.py",
+        "study/leaderboard.py",
+        (
+            "times = np.bincount(rng.integers(0, n, n), minlength=n)",
+            "times = np.bincount(rng.integers(0, n, n // 2), minlength=n)",
+        ),
+        ("totals[b] = weighted.sum(axis=0)", "totals[b] = amount.sum(axis=0)"),
+    ),
+    *_family(
+        "study: costs to train by",
+        "tests/study/test_study.py -k by_hand",
+        "study/run.py",
+        ('"record": train.costs,', '"record": train.costs.class_means(train.y),'),
+        ('"class means": train.costs.class_means(train.y)', '"class means": train.costs.class_means(1 - train.y)'),
+        (
+            "fp_cost_val=validation.costs.fp,\n            fn_cost_val=validation.costs.fn",
+            "fp_cost_val=validation.costs.fn,\n            fn_cost_val=validation.costs.fp",
+        ),
+        ("real_costs=validation.costs)", "real_costs=Costs(fp=1.0, fn=1.0))"),
+    ),
+    *_family(
+        "study: decisions on new records",
+        "tests/study/test_apply.py",
+        "study/apply.py",
+        ("act, leave = (1.0 - p) * fp, p * fn", "act, leave = p * fp, (1.0 - p) * fn"),
+        ("act, leave = (1.0 - p) * fp, p * fn", "act, leave = (1.0 - p) * fn, p * fp"),
+        ("np.where(positive, leave - act, 0.0)", "np.where(positive, act - leave, 0.0)"),
+    ),
+    *_family(
+        "datasets: churn",
+        "tests/datasets/test_telco_churn.py",
+        "datasets/telco_churn.py",
+        ("Costs(fp=2 * charge, fn=12 * charge)", "Costs(fp=12 * charge, fn=2 * charge)"),
+    ),
+    *_family(
+        "datasets: fraud",
+        "tests/datasets/test_credit_card.py",
+        "datasets/credit_card.py",
+        ("Costs(fp=fp_cost, fn=amount)", "Costs(fp=amount, fn=fp_cost)"),
+    ),
+    *_family(
+        "datasets: donations",
+        "tests/datasets/test_donations.py",
+        "datasets/donations.py",
+        ("np.maximum(donation - MAILING_COST, 0.0)", "np.maximum(donation + MAILING_COST, 0.0)"),
+        ("np.where(donation > 0, donation, estimated)", "estimated"),
+        ("model.fit(X[donors], donation[donors])", "model.fit(X[train], donation[train])"),
+    ),
+    *_family(
+        "datasets: simulated",
+        "tests/datasets/test_simulated.py",
+        "datasets/simulated.py",
+        ("Costs(fp=2 * charges, fn=12 * charges)", "Costs(fp=12 * charges, fn=2 * charges)"),
+        ("Costs(fp=ALARM_COST, fn=amount)", "Costs(fp=amount, fn=ALARM_COST)"),
+    ),
+]
