@@ -13,7 +13,14 @@ from sklearn.base import clone
 from sklearn.utils import Tags, get_tags
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from stakes.base import MemberClassifier, Records, ValidationRecords, check_features
+from stakes.base import (
+    MemberClassifier,
+    Records,
+    ValidationRecords,
+    check_classifier,
+    check_features,
+    check_n_estimators,
+)
 from stakes.cost_tree import CostTreeClassifier, plot_of
 from stakes.costs import Costs
 from stakes.decision.decision import Decision
@@ -24,7 +31,7 @@ from stakes.progress import progress
 from stakes.sampling.base import MemberSampler, Sample, with_class_means
 from stakes.sampling.registry import make_sampler
 from stakes.sampling.rejection import Bootstrap
-from stakes.sampling.rows import append_rows, take_rows
+from stakes.sampling.rows import append_rows, drawn_rows, take_rows
 from stakes.tree.growing import Nodes, Space
 from stakes.tree.recipe import Plot, TreeRecipe
 from stakes.tree.trees import Trees
@@ -57,7 +64,8 @@ class CostBaggingClassifier(MemberClassifier):
         them once for each member. How many is up to the estimator's `max_features`: by default the square root for
         each split, and half of them for each tree.
     decision : Decision, default=None
-        None decides by 0.5 where costs acted in training, and by T_cs on the mean probability otherwise. After
+        None decides by 0.5 where costs acted in training, and by T_cs on the mean probability otherwise: also of trees
+        that were grown by cost but not pruned by it, whose leaves are of one class whatever it costs. After
         over-sampling it curtails small leaves, because a leaf of copies is pure however many there are.
     validation : float, "auto", "oob" or None, default="auto"
         Where tuning and pruning get their records if fit is given none: out of the bag ("oob"); a share of the
@@ -176,13 +184,13 @@ class CostBaggingClassifier(MemberClassifier):
         super()._check_parameters()
         if self.features not in ("all", "per_split", "per_tree"):
             raise ValueError(f"features={self.features!r} is not known: choose from 'all', 'per_split', 'per_tree'")
-        if not isinstance(self.n_estimators, int | np.integer) or self.n_estimators < 1:
-            raise ValueError(f"n_estimators={self.n_estimators!r} is not valid: give a whole number of at least 1")
+        check_n_estimators(self.n_estimators)
         if self.presample and self.sampling is None:
             raise ValueError("presample=True has nothing to do without sampling=: choose one, or presample=False")
         if self.prior_correction and self.weighted:
             raise ValueError("prior_correction=True is about samples, and weights shift the prior too: choose one")
         if self._tree is None:
+            check_classifier("estimator", self.estimator)
             if self.features == "per_split":
                 raise ValueError(f"features='per_split' is about trees, and the members are {self.estimator!r}")
             if self.weighted and not has_fit_parameter(self.estimator, "sample_weight"):
@@ -234,6 +242,8 @@ class CostBaggingClassifier(MemberClassifier):
             presampled = sampler.draw(positive, costs, once, X)
         else:
             sampler = sampler.prepare(positive, costs, once, self.n_estimators, X)
+        # Equal costs copy nothing, and a bootstrap of the records as they are is plain bagging.
+        self._has_copies = sampler.only_copies and (presampled is None or int(presampled.counts.max()) > 1)
         shared = _Shared(
             records=records,
             X=X,
@@ -315,16 +325,20 @@ class CostBaggingClassifier(MemberClassifier):
     def _votes(self) -> Votes:
         if self.weighted and self._tree is not None:
             return Votes(output="vote", by_node=True)
-        # Members that were grown by cost say what is cheaper by their labels, not by their probabilities.
-        by_label = self._tree is not None and self._recipe().uses_costs
-        return Votes(output="vote" if by_label else "average")
+        # Members that were pruned by cost say what is cheaper by their labels, not by their probabilities.
+        return Votes(output="vote" if self._pruned_by_cost else "average")
+
+    @property
+    def _pruned_by_cost(self) -> bool:
+        # Trees that only grew by cost end in leaves of one class, and these have the same label whatever it costs.
+        return self._tree is not None and self._recipe().prunes_by_cost
 
     def _default_decision(self) -> Decision:
         # The prior correction takes the costs out of the samples again.
         acted = self.weighted or (self._sampler().uses_costs and not self.prior_correction)
-        acted = acted or (self._tree is not None and self._recipe().uses_costs)
+        acted = acted or self._pruned_by_cost
         leaf = "frequency" if self._tree is None else self._tree.leaf
-        if self._sampler().only_copies and not self.presample and self._tree is not None and leaf == "frequency":
+        if self._has_copies and self._tree is not None and leaf == "frequency":
             # A leaf of copies is pure however many there are: they count where small leaves ask their ancestors.
             leaf = "curtailment"
         return Decision(leaf=leaf, threshold="half" if acted else "cost")
@@ -422,7 +436,7 @@ class _Shared:
             return self.sampler.draw(positive, self.costs, rng, self.X)
         # Each copy of a record, and each synthetic one, is drawn for itself.
         pre = self.presampled
-        rows = np.repeat(np.arange(positive.size), pre.counts)
+        rows = drawn_rows(pre.counts, self.n_features)
         new = np.empty(0, np.int64) if pre.y_new is None else pre.y_new
         drawn = Bootstrap().counts(np.concatenate([positive[rows], new]), self.costs, rng)
         counts = np.bincount(rows, drawn[: rows.size], minlength=positive.size).astype(np.int64)
@@ -517,12 +531,10 @@ def _fit_models(
         rng = np.random.default_rng(seed)
         sample = shared.sample(rng)
         features = shared.draw_features(rng).astype(np.intp)
-        rows = np.repeat(np.arange(len(records)), sample.counts)
-        X, y = take_rows(shared.X, rows), records.positive[rows].astype(np.int64)
-        weight = None if records.weight is None else records.weight[rows]
-        if shared.weighted and (cost := records.costs.of(records.positive)[rows]).any():
-            # Normalised to a mean of 1: equal costs are no weights, also to models that mind their size (FRAMEWORK 6).
-            weight = cost / cost.mean() if weight is None else weight * cost / np.average(cost, weights=weight)
+        rows = drawn_rows(sample.counts, shared.n_features)
+        drawn = replace(records, X=None).take(rows)
+        X, y = take_rows(shared.X, rows), drawn.positive.astype(np.int64)
+        weight = drawn.cost_weight() if shared.weighted else drawn.weight
         if sample.y_new is not None and sample.y_new.size:
             if weight is not None:
                 means = np.array([weight[y == side].mean() for side in (0, 1)])

@@ -5,12 +5,13 @@ from __future__ import annotations
 import copy
 from abc import ABCMeta, abstractmethod
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, is_regressor
 from sklearn.model_selection import train_test_split
 from sklearn.utils import Tags, check_consistent_length
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
@@ -21,21 +22,31 @@ from stakes.decision.decision import Decision
 from stakes.decision.rules import Evidence, Rules, Votes
 from stakes.decision.thresholds import record_weights
 from stakes.estimation import CostEstimators
-from stakes.exceptions import CostsNeededError, DecisionError
+from stakes.exceptions import CostsError, CostsNeededError, DecisionError
 from stakes.members import ModelMembers, TreeMembers
 from stakes.metrics import savings_score
 from stakes.sampling.base import generator
 from stakes.sampling.rows import take_rows
-from stakes.table import read_table
+from stakes.table import check_not_empty, check_table, read_table
 from stakes.tree.binning import Binned, Binning
 from stakes.tree.histogram import Bytes
 
-__all__ = ["CostClassifier", "MemberClassifier", "Records", "ValidationRecords", "check_features"]
+__all__ = [
+    "CostClassifier",
+    "MemberClassifier",
+    "Records",
+    "ValidationRecords",
+    "check_classifier",
+    "check_features",
+    "check_n_estimators",
+]
 
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 
 COST_NAMES = ("fp_cost", "fn_cost", "tp_cost", "tn_cost")
+# The largest sample weight must be between these: there is room for products with counts and costs, and their sums.
+TINY, HUGE = 1e-200, 1e200
 _COSTS_REQUESTED = dict.fromkeys(COST_NAMES, True)
 
 
@@ -66,6 +77,17 @@ class Records:
         X = None if self.X is None else take_rows(self.X, rows)
         weight = None if self.weight is None else self.weight[rows]
         return Records(X, self.positive[rows], self.costs[rows], weight)
+
+    def cost_weight(self) -> Floats | None:
+        """Return the sample weights times the costs (FRAMEWORK 4), and without them where no mistake costs anything.
+
+        Normalised to a mean of 1: equal costs are no weights, also to models that mind their size (FRAMEWORK 6).
+        """
+        cost = self.costs.of(self.positive)
+        mean = np.average(cost, weights=self.weight)
+        if not mean > 0:
+            return self.weight
+        return cost / mean if self.weight is None else self.weight * (cost / mean)
 
 
 class ValidationRecords:
@@ -128,9 +150,7 @@ class CostClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         labels = self._labels(y)
         if not labels.size:
             raise ValueError("Found array with 0 sample(s): y is empty, and records of both classes are needed")
-        kind = type_of_target(labels, input_name="y")
-        if kind not in ("binary", "multiclass"):
-            check_classification_targets(labels)
+        kind = _kind_of_labels(labels)
         self.classes_ = np.unique(labels)
         if self.classes_.size > 2:
             raise ValueError(
@@ -138,7 +158,7 @@ class CostClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
                 f"y has {self.classes_.size} classes; set one against the others first"
             )
         if self.classes_.size < 2:
-            raise ValueError(f"y has one class only, {self.classes_[0]!r}: records of both classes are needed")
+            raise ValueError(f"y has one class only, {self.classes_.tolist()[0]!r}: records of both classes are needed")
         if self.pos_label is not None and self.pos_label not in self.classes_:
             raise ValueError(f"pos_label={self.pos_label!r} is not a class of y, which has {self.classes_.tolist()}")
         return labels == self.classes_[self._positive]
@@ -171,7 +191,7 @@ class CostClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         self.cost_estimators_ = None
         if self.cost_estimator is not None:
             self.cost_estimators_ = CostEstimators(self.cost_estimator)
-            given = self.cost_estimators_.fit(X, given)
+            given = self.cost_estimators_.fit(X, n, given)
         costs = _costs(given).for_records(n)
         self.constant_costs_ = {name: float(value) for name, value in given.items() if np.ndim(value) == 0}
         return costs
@@ -240,13 +260,40 @@ class CostClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         )
 
 
+def _kind_of_labels(labels: NDArray[Any]) -> str:
+    """Return whether labels are "binary" or "multiclass"; raise an error if they are neither, or not known."""
+    if labels.dtype.kind == "O" and (types := {type(label) for label in labels}) - {str} and len(types) > 1:
+        named = ", ".join(sorted(kind.__name__ for kind in types))
+        raise TypeError(
+            f"y has labels of different types, or missing ones ({named}): give all records labels of one type"
+        )
+    # Infinite and huge labels are refused, and not without a word of numpy's on how they compare with integers.
+    with np.errstate(invalid="ignore"):
+        kind = type_of_target(labels, input_name="y")
+        if kind not in ("binary", "multiclass"):
+            check_classification_targets(labels)
+    return str(kind)
+
+
 def check_features(estimator: Any, X: Any, *, reset: bool) -> Any:
     """Check the names and number of features, and return them as they are: the members read them themselves."""
-    X = X if hasattr(X, "shape") else np.asarray(X)
-    if len(X.shape) != 2:
-        raise ValueError(f"Expected a table of 2 dimensions, got {len(X.shape)}. Reshape your data: X.reshape(-1, 1)")
+    X = check_table(X)
     validate_data(estimator, X, reset=reset, skip_check_array=True)
+    check_not_empty(X.shape)
     return X
+
+
+def check_classifier(name: str, estimator: Any) -> None:
+    """Raise an error if `estimator` cannot be a classifier, or is a regressor: its numbers are taken for no label."""
+    is_none = isinstance(estimator, type) or not hasattr(estimator, "fit")
+    if is_none or (hasattr(estimator, "__sklearn_tags__") and is_regressor(estimator)):
+        raise TypeError(f"{name}={estimator!r} is not a classifier: give one with fit and predict_proba")
+
+
+def check_n_estimators(n: Any) -> None:
+    """Raise an error if `n` cannot be the number of members of an ensemble."""
+    if not isinstance(n, Integral) or isinstance(n, bool) or n < 1:
+        raise ValueError(f"n_estimators={n!r} is not valid: give a whole number of at least 1")
 
 
 def _costs(given: dict[str, Any]) -> Costs:
@@ -342,19 +389,22 @@ class MemberClassifier(CostClassifier):
         self
         """
         self._check_parameters()
-        positive = self._encode(y)
+        X, positive = check_table(X), self._encode(y)
         check_consistent_length(X, positive)
         n = positive.size
         given = {"fp_cost": fp_cost, "fn_cost": fn_cost, "tp_cost": tp_cost, "tn_cost": tn_cost}
         weight = None if sample_weight is None else self._weights(sample_weight, positive)
         rng = generator(self.random_state)
-        rows, held_out = self._hold_out(positive, explicit=X_val is not None, rng=rng)
+        rows, held_out = self._hold_out(positive, weight, explicit=X_val is not None, rng=rng)
         X_train = take_rows(X, rows) if held_out.size else X
         data = self._read(X_train, reset=True)
         costs = self._learn_costs(X, n, **given)
-        everything = Records(None, positive, costs, weight)
+        everything = Records(None, positive, costs.countable(n if weight is None else weight.sum()), weight)
         train = _with_features(everything.take(rows) if held_out.size else everything, data)
+        for_validation = {"y_val": y_val, "fp_cost_val": fp_cost_val, "fn_cost_val": fn_cost_val}
         validation = None
+        if X_val is None and (alone := [name for name, value in for_validation.items() if value is not None]):
+            raise ValueError(f"{alone[0]} was given without X_val")
         if X_val is not None:
             validation = self._explicit_validation(X_val, y_val, fp_cost_val, fn_cost_val)
         elif held_out.size:
@@ -391,6 +441,11 @@ class MemberClassifier(CostClassifier):
 
     def _weights(self, sample_weight: ArrayLike, positive: Bools) -> Floats:
         weight = record_weights(sample_weight, positive.size, "X")
+        if not TINY < weight.max() < HUGE and weight.any():
+            raise ValueError(
+                f"sample_weight is up to {weight.max():g}, which is not between {TINY:g} and {HUGE:g}: give weights of "
+                "the same proportions that are nearer to 1"
+            )
         for of_class, name in ((positive, "positive"), (~positive, "negative")):
             if not weight[of_class].sum() > 0:
                 raise ValueError(f"sample_weight is zero for all records of the {name} class: both are needed")
@@ -402,24 +457,27 @@ class MemberClassifier(CostClassifier):
         return decision is not None and decision.needs_validation
 
     def _hold_out(
-        self, positive: Bools, *, explicit: bool, rng: np.random.Generator
+        self, positive: Bools, weight: Floats | None, *, explicit: bool, rng: np.random.Generator
     ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """Return the rows to train on and the rows to hold out."""
+        """Return the rows to train on and the rows to hold out; those that do not count are in neither part."""
         everyone, none = np.arange(positive.size), np.empty(0, np.intp)
         share = self.validation
         if share == "auto":
             share = 0.2 if self._needs_validation() else None
         if explicit or not isinstance(share, float | np.floating):
             return everyone, none
-        smaller = min(positive.sum(), (~positive).sum())
-        if smaller < 2:
+        counted = everyone if weight is None else np.flatnonzero(weight)
+        seed = int(rng.integers(2**31 - 1))
+        try:
+            train, held_out = train_test_split(counted, test_size=share, stratify=positive[counted], random_state=seed)
+        except ValueError:  # of scikit-learn, on parts with fewer records than classes
+            train = held_out = none
+        if any(np.unique(positive[part]).size < 2 for part in (train, held_out)):
+            smaller = np.bincount(positive[counted]).min()
             raise ValueError(
-                f"the smaller class has {smaller} record(s), too few to hold out a validation set: pass X_val, or "
-                "validation=None to use the training records"
+                f"the smaller class has {smaller} record(s), too few to hold out a validation set of {share:.0%}: pass "
+                "X_val, or validation=None to use the training records"
             )
-        train, held_out = train_test_split(
-            everyone, test_size=share, stratify=positive, random_state=int(rng.integers(2**31 - 1))
-        )
         return np.sort(train), np.sort(held_out)
 
     def _explicit_validation(self, X_val: Any, y_val: Any, fp_cost: Any, fn_cost: Any) -> ValidationRecords:
@@ -436,14 +494,18 @@ class MemberClassifier(CostClassifier):
                 "costs differ from record to record in training: pass fp_cost_val= and fn_cost_val= with X_val; and "
                 "where tp_cost or tn_cost do, pass fn_cost - tp_cost and fp_cost - tn_cost in their place"
             ) from None
+        except CostsError as error:
+            raise CostsError(f"fp_cost_val and fn_cost_val: {error}") from None
         assert costs is not None
-        return ValidationRecords(Records(features, positive, costs))
+        return ValidationRecords(Records(features, positive, costs.countable(positive.size)))
 
     def _decide_by(
         self, decision: Decision | None, *, max_fpr: float | None = None, max_acted: float | None = None
     ) -> None:
         self.decision_ = self._default_decision() if decision is None else decision
         rules = Rules([self.decision_], self._votes())
+        for leaf in rules.leaves:
+            self.members_.check_leaf(leaf)
         evidence = None
         if rules.needs_evidence and self.validation_ is not None:
             evidence = self.validation_.evidence(self.members_, self._n_threads)

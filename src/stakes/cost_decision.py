@@ -9,7 +9,7 @@ from sklearn.base import clone
 from sklearn.utils import Tags, get_tags
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from stakes.base import MemberClassifier, Records, ValidationRecords, check_features
+from stakes.base import MemberClassifier, Records, ValidationRecords, check_classifier, check_features
 from stakes.decision.decision import Decision
 from stakes.decision.rules import Votes
 from stakes.members import ModelMembers
@@ -115,8 +115,7 @@ class CostDecisionClassifier(MemberClassifier):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if self.estimator is None or not hasattr(self.estimator, "fit"):
-            raise TypeError(f"estimator={self.estimator!r} is not a classifier: give one with fit and predict_proba")
+        check_classifier("estimator", self.estimator)
         if self.weighted and (self.prefit or not has_fit_parameter(self.estimator, "sample_weight")):
             raise ValueError(
                 "weighted=True trains with sample_weight, which "
@@ -139,10 +138,7 @@ class CostDecisionClassifier(MemberClassifier):
             self.estimator_ = clone(self.estimator)
             if self.estimator_.get_params().get("random_state", 0) is None:
                 self.estimator_.set_params(random_state=int(rng.integers(2**31)))
-            weight = records.weight
-            if self.weighted:
-                cost = records.costs.of(records.positive)
-                weight = cost / cost.mean() if weight is None else weight * cost / cost.mean()
+            weight = records.cost_weight() if self.weighted else records.weight
             self.estimator_.fit(X, labels, **({} if weight is None else {"sample_weight": weight}))
         self.members_ = ModelMembers([self.estimator_], self.classes_[self._positive])
         return ValidationRecords(records) if self.prefit else None

@@ -149,7 +149,7 @@ class CostTreeClassifier(MemberClassifier):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         self.recipe()
-        if self.leaf not in LEAVES:
+        if self.leaf not in tuple(LEAVES):
             raise ValueError(f"leaf={self.leaf!r} is not known: choose from {', '.join(map(repr, LEAVES))}")
         if not isinstance(self.max_bins, Integral) or not 2 <= self.max_bins <= MAX_BINS:
             raise ValueError(f"max_bins={self.max_bins!r} is not valid: give a whole number from 2 to {MAX_BINS}")

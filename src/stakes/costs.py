@@ -13,6 +13,9 @@ __all__ = ["Costs"]
 
 Cost = float | NDArray[np.float64]
 
+# Sums of costs stay below two to the power of this, so that there is room for whatever they are multiplied with.
+LARGEST_EXPONENT = 960
+
 
 class Costs:
     """Misclassification costs of a set of records, constant or different for each record.
@@ -115,6 +118,24 @@ class Costs:
             *(cost if isinstance(cost, float) else np.atleast_1d(cost[_index(rows)]) for cost in (self.fp, self.fn))
         )
 
+    def countable(self, n: float) -> Costs:
+        """Return the costs in a unit in which those of `n` records can be added up; these, where they can.
+
+        Their sum would not be finite otherwise. Only the ratios of costs matter to training and to decisions, and a
+        unit that is a power of two leaves them as they are.
+
+        Examples
+        --------
+        >>> from stakes import Costs
+        >>> Costs(fp=1, fn=5).countable(1000)
+        Costs(fp=1, fn=5)
+        >>> Costs(fp=1e308, fn=1.5e308).countable(1000).threshold()
+        0.4
+        """
+        largest = max(float(np.max(cost, initial=0.0)) for cost in (self.fp, self.fn))
+        excess = int(np.frexp(largest)[1]) + int(np.frexp(n)[1]) - LARGEST_EXPONENT
+        return self if excess <= 0 else Costs(fp=np.ldexp(self.fp, -excess), fn=np.ldexp(self.fn, -excess))
+
     def threshold(self) -> Cost:
         """Return T_cs, above which a probability is worth acting on (FRAMEWORK 2).
 
@@ -152,9 +173,11 @@ class Costs:
         return Costs(fp=mean(self.fp, y == 0), fn=mean(self.fn, y == 1))
 
 
-def per_record(value: ArrayLike, argument: str, n: int, what: str = "y_true") -> NDArray[np.float64]:
+def per_record(
+    value: ArrayLike, argument: str, n: int, what: str = "y_true", *, may_be_nan: bool = False
+) -> NDArray[np.float64]:
     """Return `value` as one finite number for each of `n` records of `what`; a single number is for all of them."""
-    numbers = _numbers(value, argument)
+    numbers = _numbers(value, argument, may_be_nan=may_be_nan)
     if numbers.ndim == 1:
         _check_length(numbers, argument, n, what)
     return np.broadcast_to(numbers, n)
@@ -168,7 +191,7 @@ def _index(rows: Any) -> Any:
     return index if index.size else index.astype(np.intp)  # an empty list would become an array of floats
 
 
-def _numbers(value: ArrayLike, argument: str) -> NDArray[np.float64]:
+def _numbers(value: ArrayLike, argument: str, *, may_be_nan: bool = False) -> NDArray[np.float64]:
     """Return `value` as a fresh float array of 0 or 1 dimensions, or say what is wrong with it."""
     try:
         raw = np.asarray(value)
@@ -190,7 +213,7 @@ def _numbers(value: ArrayLike, argument: str) -> NDArray[np.float64]:
             ) from None
     else:
         numbers = np.array(raw, dtype=np.float64)  # a copy: costs outlive the caller's array
-    finite = np.isfinite(numbers)
+    finite = np.isfinite(numbers) | (may_be_nan & np.isnan(numbers))
     if not finite.all():
         bad_rows = np.flatnonzero(~np.atleast_1d(finite))
         value_at = np.atleast_1d(numbers)[bad_rows[0]]

@@ -39,6 +39,17 @@ class CostCurve(NamedTuple):
     """The total cost of every threshold.
 
     All thresholds from one of `thresholds` up to the next decide alike: the curve is a staircase.
+
+    Examples
+    --------
+    >>> from stakes.curves import cost_curve
+    >>> curve = cost_curve([0, 0, 1, 1], [0.1, 0.4, 0.4, 0.9], fp_cost=5, fn_cost=[20, 20, 30, 90])
+    >>> curve.baseline
+    10.0
+    >>> curve.cost_at(0.2), curve.cost_at(0.5)
+    (5.0, 30.0)
+    >>> curve.savings
+    array([  0. ,   0.5,  -2. , -11. ])
     """
 
     thresholds: Floats  # minus infinity, by which all records are positive, then the distinct scores in order
@@ -107,7 +118,15 @@ def cost_curve(
 
 
 class RocPoints(NamedTuple):
-    """False and true positive rates of every threshold, from all records positive to none."""
+    """False and true positive rates of every threshold, from all records positive to none.
+
+    Examples
+    --------
+    >>> from stakes.curves import roc_points
+    >>> points = roc_points([0, 1, 0, 1], [0.2, 0.4, 0.6, 0.8])
+    >>> points.tpr[points.fpr <= 0.5].max()
+    np.float64(1.0)
+    """
 
     fpr: Floats
     tpr: Floats
@@ -145,7 +164,15 @@ def roc_points(
 
 
 class OperatingPoint(NamedTuple):
-    """Where decisions lie in the ROC plane."""
+    """Where decisions lie in the ROC plane.
+
+    Examples
+    --------
+    >>> from stakes.curves import operating_point
+    >>> point = operating_point([0, 0, 1, 1], [0, 1, 1, 1])
+    >>> point.tpr - point.fpr
+    0.5
+    """
 
     fpr: float
     tpr: float
@@ -180,7 +207,19 @@ def operating_point(
 
 
 class IsoCostLines(NamedTuple):
-    """Lines of equal cost in the ROC plane, from where they enter the unit square to where they leave it."""
+    """Lines of equal cost in the ROC plane, from where they enter the unit square to where they leave it.
+
+    Examples
+    --------
+    To be drawn as ``ax.plot(lines.fpr.T, lines.tpr.T)``:
+
+    >>> from stakes.curves import iso_cost_lines
+    >>> lines = iso_cost_lines([1, 0, 0, 0, 0], fp_cost=5, fn_cost=40)
+    >>> lines.cost
+    array([ 5., 10., 15., 20.])
+    >>> lines.fpr.shape
+    (4, 2)
+    """
 
     cost: Floats
     fpr: Floats  # (n_lines, 2)
@@ -248,7 +287,15 @@ def iso_cost_lines(
 
 
 class GainCurve(NamedTuple):
-    """What it brings to act on more and more records, the most promising first."""
+    """What it brings to act on more and more records, the most promising first.
+
+    Examples
+    --------
+    >>> from stakes.curves import gain_curve
+    >>> curve = gain_curve([1, 0, 1, 0], [0.9, 0.3, 0.6, 0.1], fp_cost=5, fn_cost=40)
+    >>> curve.share[curve.profit.argmax()], curve.profit.max()
+    (np.float64(0.5), np.float64(80.0))
+    """
 
     share: Floats  # of the records acted on, from 0 to 1
     profit: Floats  # the money saved against acting on nobody
@@ -306,7 +353,17 @@ def gain_curve(
 
 
 class ReliabilityCurve(NamedTuple):
-    """Probabilities and what came of them, by bins that have records."""
+    """Probabilities and what came of them, by bins that have records.
+
+    Examples
+    --------
+    >>> from stakes.curves import reliability_curve
+    >>> curve = reliability_curve([0, 1, 0, 1, 1, 1], [0.2, 0.2, 0.2, 0.6, 0.6, 0.6], n_bins=2, strategy="uniform")
+    >>> (curve.observed - curve.predicted).round(2)
+    array([0.13, 0.4 ])
+    >>> curve.counts
+    array([3, 3])
+    """
 
     predicted: Floats  # mean probability
     observed: Floats  # share of positives
@@ -384,7 +441,17 @@ def reliability_curve(
 
 
 class SensitivityCurve(NamedTuple):
-    """Savings at changed costs."""
+    """Savings at changed costs.
+
+    Examples
+    --------
+    Where a miss costs at least what it is taken to cost, these decisions are worth something:
+
+    >>> from stakes.curves import sensitivity_curve
+    >>> curve = sensitivity_curve([0, 0, 1, 1], y_pred=[0, 1, 1, 1], fp_cost=4, fn_cost=2, factors=[0.5, 1, 2])
+    >>> curve.savings
+    array([-1. ,  0. ,  0.5])
+    """
 
     factors: Floats
     savings: Floats

@@ -35,6 +35,8 @@ class EncodedClassifier(ClassifierMixin, BaseEstimator):
         The fitted estimator.
     categories_ : list
         For each feature None, or its categories; the rarest beyond 254 are left out.
+    empty_ : ndarray of shape (n_features,)
+        Which features were missing in all training records: they are shown as zeros.
 
     Examples
     --------
@@ -77,16 +79,24 @@ class EncodedClassifier(ClassifierMixin, BaseEstimator):
         if mask.any() and "categorical_features" in self.estimator_.get_params():
             self.estimator_.set_params(categorical_features=mask)
         options = {} if sample_weight is None else {"sample_weight": sample_weight}
+        self.empty_ = np.isnan(self._matrix(table)).all(axis=0)
         self.estimator_.fit(self._numbers(table), y, **options)
         self.classes_ = self.estimator_.classes_
         return self
 
     def _numbers(self, table: Table) -> NDArray[Any]:
+        numbers = self._matrix(table)
+        # scikit-learn's gradient boosting finds no bins for a column without a single value.
+        return np.where(self.empty_, 0.0, numbers) if self.empty_.any() else numbers
+
+    def _matrix(self, table: Table) -> NDArray[Any]:
         if isinstance(table.values, np.ndarray):
             return table.values
         columns = []
-        for column, categories in zip(table, self.categories_, strict=True):
+        for name, column, categories in zip(table.names, table, self.categories_, strict=True):
             if categories is None:
+                if isinstance(column, pl.Series):
+                    raise ValueError(f"feature {name!r} was numeric when fitted and is text now")
                 columns.append(np.asarray(column, dtype=np.float64))
                 continue
             texts = column if isinstance(column, pl.Series) else pl.Series(column).cast(pl.String)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from stakes.costs import per_record
 from stakes.exceptions import CostsError
 from stakes.sampling.rows import take_rows
 
@@ -36,14 +37,14 @@ class CostEstimators:
         self.regressors = regressors
         self.fitted: dict[str, Any] = {}
 
-    def fit(self, X: Any, given: dict[str, Any]) -> dict[str, Any]:
-        """Fit to the records whose cost is known, and return the costs with the unknown ones (NaN) filled in."""
+    def fit(self, X: Any, n: int, given: dict[str, Any]) -> dict[str, Any]:
+        """Fit to the records whose cost is known, and return the costs of all `n`, with the unknown ones filled in."""
         filled = dict(given)
         for name in ("fp_cost", "fn_cost"):
             regressor = self.regressors.get(name) if isinstance(self.regressors, Mapping) else self.regressors
             if regressor is None or np.ndim(given[name]) == 0:
                 continue
-            costs = np.array(given[name], dtype=np.float64)
+            costs = np.array(per_record(given[name], name, n, "X", may_be_nan=True))
             known = ~np.isnan(costs)
             if not known.any():
                 raise CostsError(f"{name} is NaN in all {costs.size} records: cost_estimator has nothing to learn from")

@@ -13,32 +13,123 @@ __all__ = [
 
 
 class CostsError(ValueError):
-    """Costs that cannot be used: not finite, negative, of the wrong length or type."""
+    """Costs that cannot be used: not finite, negative, of the wrong length or type.
+
+    Examples
+    --------
+    >>> from stakes import Costs
+    >>> from stakes.exceptions import CostsError
+    >>> try:
+    ...     Costs(fp=5, fn=[20, -95])
+    ... except CostsError as error:
+    ...     print(error)
+    fn_cost is negative or not finite in 1 record: the first is row 1, -95. A mistake must cost at least as much as the
+    right decision: check the signs, or clip it at 0
+    """
 
 
 class CostsNeededError(CostsError):
-    """A decision needs the costs of the records at hand, and they were not given."""
+    """A decision needs the costs of the records at hand, and they were not given.
+
+    Examples
+    --------
+    >>> from stakes import CostTreeClassifier
+    >>> from stakes.exceptions import CostsNeededError
+    >>> tree = CostTreeClassifier().fit([[1], [2]], [0, 1], fp_cost=1, fn_cost=[5, 9])
+    >>> try:
+    ...     tree.predict([[3]])
+    ... except CostsNeededError:
+    ...     labels = tree.predict([[3]], fp_cost=1, fn_cost=7)
+    """
 
 
 class DecisionError(ValueError):
-    """A combination of decision steps that has no meaning."""
+    """A combination of decision steps that has no meaning.
+
+    Examples
+    --------
+    >>> from stakes import Decision
+    >>> from stakes.exceptions import DecisionError
+    >>> try:
+    ...     Decision(calibration="magic")
+    ... except DecisionError as error:
+    ...     print(error)
+    calibration='magic' is not known: choose from None, 'logistic', 'logistic_unscaled', 'platt', 'isotonic'
+    """
 
 
 class ModelFileError(ValueError):
-    """A model that cannot be saved to a file, or a file that cannot be loaded safely."""
+    """A model that cannot be saved to a file, or a file that cannot be loaded safely.
+
+    Examples
+    --------
+    >>> from stakes.exceptions import ModelFileError
+    >>> from stakes.persist import load
+    >>> try:
+    ...     load("nowhere.skops")
+    ... except ModelFileError as error:
+    ...     print(error)
+    there is no file nowhere.skops
+    """
 
 
 class SamplingError(ValueError):
-    """A cost-sensitive sample that cannot be drawn from the records and costs given."""
+    """A cost-sensitive sample that cannot be drawn from the records and costs given.
+
+    Examples
+    --------
+    >>> from stakes.exceptions import SamplingError
+    >>> from stakes.sampling import UnderSampler
+    >>> try:
+    ...     UnderSampler().fit_resample([[1], [2]], [1, 1])
+    ... except SamplingError as error:
+    ...     print(error)
+    y has one class only ([1]): a sample is drawn from two
+    """
 
 
 class StakesWarning(UserWarning):
-    """Base of all warnings of this package."""
+    """Base of all warnings of this package.
+
+    Examples
+    --------
+    To be stopped by any of them:
+
+    >>> import warnings
+    >>> from stakes.exceptions import StakesWarning
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("error", StakesWarning)
+    """
 
 
 class ClassMeansWarning(StakesWarning):
-    """Record-dependent costs were reduced to class means for a method defined on constant costs."""
+    """Record-dependent costs were reduced to class means for a method defined on constant costs.
+
+    Examples
+    --------
+    To say that this is what is wanted:
+
+    >>> import warnings
+    >>> from stakes.exceptions import ClassMeansWarning
+    >>> from stakes.sampling import UnderSampler
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore", ClassMeansWarning)
+    ...     X, y = UnderSampler(random_state=0).fit_resample([[1], [2], [3]], [0, 0, 1], fp_cost=1, fn_cost=[4, 4, 2])
+    >>> y
+    [0, 1]
+    """
 
 
 class StudyError(ValueError):
-    """A study that cannot be run as asked: bad input, or a results directory that does not fit."""
+    """A study that cannot be run as asked: bad input, or a results directory that does not fit.
+
+    Examples
+    --------
+    >>> from stakes.exceptions import StudyError
+    >>> from stakes.study import load_data
+    >>> try:
+    ...     load_data("nowhere.csv", target="churn")
+    ... except StudyError as error:
+    ...     print(error)
+    there is no file nowhere.csv
+    """

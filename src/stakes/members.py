@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from stakes.exceptions import DecisionError
 from stakes.sampling.prior import prior_correction
+from stakes.sampling.rows import is_sparse
 from stakes.tree.histogram import Bytes
 from stakes.tree.leaves import leaf_labels, leaf_probabilities, node_weights, weighted_probabilities
 from stakes.tree.trees import Trees
@@ -150,15 +151,17 @@ class TreeMembers:
         counts = self.trees.nodes.counts[self.trees.roots]
         return Prior(counts[:, 1] / counts.sum(axis=1), self.base_rate)
 
+    def check_leaf(self, leaf: str) -> None:
+        """Raise an error if leaves have no probability of this name."""
+        if self.weighted and leaf != "frequency":
+            raise DecisionError(
+                f"leaf={leaf!r} smooths counts, and the probabilities of a weighted ensemble are by weight: "
+                "choose leaf='frequency'"
+            )
+
     def _probability(self, leaf: str) -> Floats:
-        if self.weighted:
-            if leaf != "frequency":
-                raise DecisionError(
-                    f"leaf={leaf!r} smooths counts, and the probabilities of a weighted ensemble are by weight: "
-                    "choose leaf='frequency'"
-                )
-            return weighted_probabilities(self.trees)
-        return leaf_probabilities(self.trees, leaf)
+        self.check_leaf(leaf)
+        return weighted_probabilities(self.trees) if self.weighted else leaf_probabilities(self.trees, leaf)
 
     def say(self, bins: Bytes, n_threads: int = 1) -> Said:
         """Return what the trees say of binned records."""
@@ -201,6 +204,11 @@ class ModelMembers:
     def __len__(self) -> int:
         return len(self.models)
 
+    def check_leaf(self, leaf: str) -> None:
+        """Raise an error if answers have no probability of this name."""
+        if leaf != "frequency":
+            raise DecisionError(f"leaf={leaf!r} is about trees, and the members are not: choose leaf='frequency'")
+
     def say(self, X: Any, n_threads: int = 1) -> Said:
         """Return what the models say of records."""
         answers = [self._answer(j, X) for j in range(len(self))]
@@ -210,8 +218,7 @@ class ModelMembers:
         member = np.tile(np.arange(m), n)
 
         def probability(leaf: str) -> Floats:
-            if leaf != "frequency":
-                raise DecisionError(f"leaf={leaf!r} is about trees, and the members are not: choose leaf='frequency'")
+            self.check_leaf(leaf)
             return flat
 
         prior = None
@@ -224,7 +231,8 @@ class ModelMembers:
         model = self.models[j]
         mine = X if self.columns is None else take_columns(X, self.columns[j])
         if hasattr(model, "predict_proba"):
-            return model.predict_proba(mine)[:, list(model.classes_).index(self.positive)]
+            shares = model.predict_proba(mine)[:, list(model.classes_).index(self.positive)]
+            return np.asarray(shares, dtype=np.float64)
         # A model without probabilities can still vote.
         return (model.predict(mine) == self.positive).astype(np.float64)
 
@@ -234,4 +242,4 @@ def take_columns(X: Any, columns: NDArray[np.intp]) -> Any:
     frame = nw.from_native(X, eager_only=True, pass_through=True)
     if isinstance(frame, nw.DataFrame):
         return frame[:, columns.tolist()].to_native()  # by position: a pandas column may be called 0, or a tuple
-    return X[:, columns]
+    return X.tocsc()[:, columns].asformat(X.format) if is_sparse(X) else X[:, columns]

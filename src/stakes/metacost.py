@@ -9,10 +9,10 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 from sklearn.dummy import DummyClassifier
 from sklearn.utils import Tags, check_consistent_length
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from stakes.bagging import CostBaggingClassifier
-from stakes.base import CostClassifier, check_features
+from stakes.base import CostClassifier, check_classifier, check_features
 from stakes.cost_tree import CostTreeClassifier
 from stakes.sampling.base import generator
 
@@ -66,7 +66,10 @@ class MetaCostClassifier(CostClassifier):
     >>> clf = clf.fit(data.frame, data.target, fp_cost=5.0, fn_cost=data.costs.fn)
     >>> clf.predict(data.frame).shape
     (4000,)
-    >>> print(clf.export_text(max_depth=1))  # doctest: +SKIP
+    >>> print(clf.export_text(max_depth=1))
+    4,000 records, ... positive, P+ ... -> 0
+    |-- ...
+    |-- ...
     """
 
     def __init__(
@@ -132,9 +135,16 @@ class MetaCostClassifier(CostClassifier):
         -------
         self
         """
+        if self.final_estimator is not None:
+            check_classifier("final_estimator", self.final_estimator)
+        if self.estimator is not None and not has_fit_parameter(self.estimator, "fp_cost"):
+            raise TypeError(
+                f"estimator={self.estimator!r} is not a cost-sensitive classifier: "
+                "CostDecisionClassifier(...) makes one of any other"
+            )
         positive = self._encode(y)
-        check_consistent_length(X, positive)
         X = check_features(self, X, reset=True)
+        check_consistent_length(X, positive)
         costs = self._learn_costs(X, positive.size, fp_cost=fp_cost, fn_cost=fn_cost, tp_cost=tp_cost, tn_cost=tn_cost)
         rng = generator(self.random_state)
         weights = {} if sample_weight is None else {"sample_weight": sample_weight}

@@ -252,7 +252,11 @@ def roi(
 
     Examples
     --------
-    See `profit`.
+    Two letters for 2 each bring 15:
+
+    >>> from stakes.metrics import roi
+    >>> roi([1, 0, 0, 1], [1, 1, 0, 0], benefit=[15, 0, 0, 20], contact_cost=2)
+    2.75
     """
     income, expenditure = _campaign(y_true, y_pred, benefit, contact_cost, sample_weight, pos_label)
     return _share(income - expenditure, expenditure)
@@ -289,7 +293,16 @@ def g_mean(
 
 
 class Interval(NamedTuple):
-    """An estimate with its confidence interval."""
+    """An estimate with its confidence interval.
+
+    Examples
+    --------
+    >>> from stakes.metrics import cost_interval
+    >>> y_true, y_pred = [1, 1, 0, 0] * 25, [1, 0, 0, 1] * 25
+    >>> found = cost_interval(y_true, y_pred, fp_cost=1, fn_cost=3, random_state=0)
+    >>> found.low < found.estimate < found.high
+    True
+    """
 
     estimate: float
     low: float
@@ -439,7 +452,23 @@ def make_cost_scorer(
 
 
 class CostScorer:
-    """A scorer that passes costs to `predict` and to the metric; made by `make_cost_scorer`."""
+    """A scorer that passes costs to `predict` and to the metric; made by `make_cost_scorer`.
+
+    Examples
+    --------
+    Called by hand, with the costs of the records at hand:
+
+    >>> import numpy as np
+    >>> from stakes import CostTreeClassifier
+    >>> from stakes.metrics import make_cost_scorer
+    >>> X, y, amount = np.array([[1.0], [2.0], [3.0], [4.0]]), [0, 0, 1, 1], [10, 10, 30, 90]
+    >>> tree = CostTreeClassifier(random_state=0).fit(X, y, fp_cost=5, fn_cost=amount)
+    >>> scorer = make_cost_scorer(fp_cost=5)
+    >>> scorer
+    make_cost_scorer(total_cost, greater_is_better=False, fp_cost=5)
+    >>> scorer(tree, X[::-1], y, fn_cost=amount)
+    -130.0
+    """
 
     def __init__(self, metric: Callable[..., float], *, greater_is_better: bool | None, fixed: dict[str, Any]) -> None:
         unknown = set(fixed) - set(COST_NAMES) - set(_metadata_of(metric))
@@ -542,7 +571,12 @@ class _Bill(NamedTuple):
             for cost, name in zip((fp_cost, fn_cost, tp_cost, tn_cost), COST_NAMES, strict=True)
         )
         weight = record_weights(sample_weight, n)
-        return cls(weight * np.where(positive, fn, tn), weight * np.where(positive, tp, fp), acted)
+        with np.errstate(over="ignore"):
+            if_negative, if_positive = weight * np.where(positive, fn, tn), weight * np.where(positive, tp, fp)
+            largest = np.abs(if_negative).sum() + np.abs(if_positive).sum()
+        if not np.isfinite(largest):
+            raise CostsError(f"costs and sample_weight have no finite sum over {n} records: give them in a larger unit")
+        return cls(if_negative, if_positive, acted)
 
     def per_record(self, acted: Mask | bool) -> Floats:
         return np.where(acted, self.if_positive, self.if_negative)

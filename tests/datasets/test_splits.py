@@ -7,7 +7,7 @@ from stakes.datasets import SplitPlan
 
 
 def classes(n: int, rate: float = 0.3) -> np.ndarray:
-    return (np.arange(n) % 100 < 100 * rate).astype(np.int64)
+    return (np.arange(n) < rate * n).astype(np.int64)
 
 
 @settings(max_examples=40, deadline=None)

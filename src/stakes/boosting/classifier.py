@@ -11,7 +11,14 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import Tags, get_tags
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from stakes.base import MemberClassifier, Records, ValidationRecords, check_features
+from stakes.base import (
+    MemberClassifier,
+    Records,
+    ValidationRecords,
+    check_classifier,
+    check_features,
+    check_n_estimators,
+)
 from stakes.boosting.learners import Ground, ModelLearner, TreeLearner
 from stakes.boosting.loop import boost
 from stakes.boosting.rules import AdaBoost, Problem, make_rule
@@ -98,10 +105,10 @@ class CostBoostClassifier(MemberClassifier):
     are right only for the outcomes they were trained with. So `member` has to be what it was in fit.
 
     The rules are those of the literature, and not all of them bear costs that differ much. "naive", "asymmetric",
-    "csab", "adac1", and "adaboost" with a calibrated decision do. "adac2" and "adac3" multiply weights by costs in every
-    round, and with many rounds all records end in the dearer class; so does "adauboost" as printed, whose exponent
-    grows beyond all bounds. Samples in every round, and members that decide by cost, often end after a few rounds:
-    members are fitted to one thing and judged by another. `stop_reason_` tells.
+    "csab", "adac1", and "adaboost" with a calibrated decision do. "adac2" and "adac3" multiply weights by costs in
+    every round, and with many rounds all records end in the dearer class; so does "adauboost" as printed, whose
+    exponent grows beyond all bounds. Samples in every round, and members that decide by cost, often end after a few
+    rounds: members are fitted to one thing and judged by another. `stop_reason_` tells.
 
     Examples
     --------
@@ -178,8 +185,9 @@ class CostBoostClassifier(MemberClassifier):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         rule = self._rule()
-        if not isinstance(self.n_estimators, int | np.integer) or self.n_estimators < 1:
-            raise ValueError(f"n_estimators={self.n_estimators!r} is not valid: give a whole number of at least 1")
+        check_n_estimators(self.n_estimators)
+        if self.estimator is not None:
+            check_classifier("estimator", self.estimator)
         if self._tree is not None:
             self._tree.recipe()
         elif not has_fit_parameter(self.estimator, "sample_weight"):

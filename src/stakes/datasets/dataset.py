@@ -143,7 +143,17 @@ class CostDataset:
 
 
 class Parts(NamedTuple):
-    """The three parts of a dataset, each a dataset."""
+    """The three parts of a dataset, each a dataset.
+
+    Examples
+    --------
+    >>> from stakes.datasets import make_churn
+    >>> train, validation, test = make_churn(1000, random_state=0).parts(repeat=0)
+    >>> len(train), len(validation), len(test)
+    (600, 200, 200)
+    >>> test.costs.n_records
+    200
+    """
 
     train: CostDataset
     validation: CostDataset

@@ -27,6 +27,17 @@ class DonationCosts:
     ----------
     features : tuple of str
         The numeric columns to regress the donation on.
+
+    Examples
+    --------
+    Half of a usual gift was given by the first two; the third gave nothing, and is thought to give half as well:
+
+    >>> import numpy as np, polars as pl
+    >>> from stakes.datasets.donations import DonationCosts
+    >>> frame, donation = pl.DataFrame({"usual": [10.0, 40.0, 20.0]}), np.array([5.0, 20.0, 0.0])
+    >>> afterwards, before = DonationCosts(("usual",))(frame, donation, train=np.array([0, 1]))
+    >>> afterwards.fp, afterwards.fn.round(2)
+    (0.68, array([ 4.32, 19.32,  9.32]))
     """
 
     features: tuple[str, ...]

@@ -15,7 +15,15 @@ Rows = NDArray[np.intp]
 
 
 class Split(NamedTuple):
-    """Row numbers of the three parts of a dataset, each in increasing order."""
+    """Row numbers of the three parts of a dataset, each in increasing order.
+
+    Examples
+    --------
+    >>> from stakes.datasets import make_churn
+    >>> data = make_churn(1000, random_state=0)
+    >>> split = data.split(repeat=0)
+    >>> X_train, y_train = data.frame[split.train], data.target[split.train]
+    """
 
     train: Rows
     validation: Rows
@@ -35,6 +43,15 @@ class SplitPlan:
         Size of the training and of the validation set.
     test : int or ndarray of row numbers
         Size of a test set to draw, or the rows that make it up.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from stakes.datasets import SplitPlan
+    >>> target = np.repeat([0, 1], [80, 20])
+    >>> train, validation, test = SplitPlan(60, 20, 20).split(target, repeat=0, seed=0)
+    >>> [int(target[rows].sum()) for rows in (train, validation, test)]
+    [12, 4, 4]
     """
 
     train: int

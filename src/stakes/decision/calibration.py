@@ -24,6 +24,14 @@ class Calibration(ABC):
     """A fitted way from scores S to probabilities: a small immutable value of plain numbers.
 
     A new one is a subclass and a line in `CALIBRATIONS`.
+
+    Examples
+    --------
+    >>> from stakes.decision.calibration import CALIBRATIONS, Calibration, fit_calibration
+    >>> [name for name, kind in CALIBRATIONS.items() if kind.needs_data]
+    ['platt', 'isotonic']
+    >>> isinstance(fit_calibration("logistic"), Calibration)
+    True
     """
 
     needs_data: ClassVar[bool] = True
@@ -52,7 +60,14 @@ class _ClosedForm(Calibration):
 
 @dataclass(frozen=True)
 class Logistic(_ClosedForm):
-    """The logistic correction as printed: 1 / (1 + exp(-2 (2S - 1))), between 0.12 and 0.88."""
+    """The logistic correction as printed: 1 / (1 + exp(-2 (2S - 1))), between 0.12 and 0.88.
+
+    Examples
+    --------
+    >>> from stakes.decision.calibration import Logistic
+    >>> Logistic()([0.0, 0.75, 1.0]).round(2)
+    array([0.12, 0.73, 0.88])
+    """
 
     def __call__(self, scores: ArrayLike, total_weight: ArrayLike | None = None) -> Floats:
         """Return the probability of the positive class for each score."""
@@ -61,7 +76,14 @@ class Logistic(_ClosedForm):
 
 @dataclass(frozen=True)
 class LogisticUnscaled(_ClosedForm):
-    """The original logistic correction, 1 / (1 + exp(-2F)), F = sum alpha h* = (2S - 1) times the total vote weight."""
+    """The original logistic correction, 1 / (1 + exp(-2F)), F = sum alpha h* = (2S - 1) times the total vote weight.
+
+    Examples
+    --------
+    >>> from stakes.decision.calibration import LogisticUnscaled
+    >>> LogisticUnscaled()([0.0, 0.75, 1.0], total_weight=2.0).round(2)
+    array([0.02, 0.88, 0.98])
+    """
 
     needs_total_weight = True
 
@@ -77,7 +99,17 @@ class LogisticUnscaled(_ClosedForm):
 
 @dataclass(frozen=True)
 class Platt(Calibration):
-    """Platt scaling: 1 / (1 + exp(slope S + intercept)), by maximum likelihood with smoothed targets."""
+    """Platt scaling: 1 / (1 + exp(slope S + intercept)), by maximum likelihood with smoothed targets.
+
+    Examples
+    --------
+    >>> from stakes.decision.calibration import fit_calibration
+    >>> platt = fit_calibration("platt", [0.1, 0.3, 0.4, 0.6, 0.9], [0, 0, 1, 0, 1])
+    >>> platt.slope < 0
+    True
+    >>> platt([0.1, 0.9]).round(2)
+    array([0.23, 0.67])
+    """
 
     slope: float
     intercept: float
@@ -122,7 +154,15 @@ def _logistic_fit(design: Floats, target: Floats, weight: Floats, start: Floats)
 
 @dataclass(frozen=True, eq=False)
 class Isotonic(Calibration):
-    """Isotonic regression: linear between its knots, constant beyond them."""
+    """Isotonic regression: linear between its knots, constant beyond them.
+
+    Examples
+    --------
+    >>> from stakes.decision.calibration import fit_calibration
+    >>> isotonic = fit_calibration("isotonic", [0.1, 0.4, 0.6, 0.9], [0, 1, 0, 1])
+    >>> isotonic.score_knots, isotonic.probability_knots
+    (array([0.1, 0.4, 0.6, 0.9]), array([0. , 0.5, 0.5, 1. ]))
+    """
 
     score_knots: Floats
     probability_knots: Floats

@@ -22,7 +22,19 @@ IN_PAPER_LEAVES = ("frequency", "laplace", "m_estimate", "curtailment")
 
 
 class DecisionOption(NamedTuple):
-    """A decision, in a line, and whether the paper's table of combinations has it."""
+    """A decision, in a line, and whether the paper's table of combinations has it.
+
+    Examples
+    --------
+    >>> from stakes import CostTreeClassifier, decisions_for
+    >>> from stakes.datasets import make_churn
+    >>> data = make_churn(500, random_state=0)
+    >>> tree = CostTreeClassifier(max_depth=3).fit(data.frame, data.target, fp_cost=1, fn_cost=5)
+    >>> option = decisions_for(tree)[1]
+    >>> option.description, option.in_paper
+    ('mean probability, above T_cs', True)
+    >>> same_tree = tree.with_decision(option.decision)
+    """
 
     decision: Decision
     description: str
@@ -123,7 +135,15 @@ _THRESHOLDS = {"half": "above 0.5", "cost": "above T_cs", "tuned": "above T_thr"
 
 
 def describe(decision: Decision) -> str:
-    """Return a decision in a line."""
+    """Return a decision in a line.
+
+    Examples
+    --------
+    >>> from stakes import Decision
+    >>> from stakes.decision.options import describe
+    >>> describe(Decision(member="cost", output="vote", vote_weight="accuracy", threshold="tuned"))
+    'votes by T_cs, weights 1-eps, above T_thr'
+    """
     parts = ["mean probability" if decision.output == "average" else _CASTS[decision.member]]
     if decision.leaf != "frequency":
         parts[0] += f" ({decision.leaf.replace('_', ' ')})"

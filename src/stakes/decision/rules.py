@@ -126,6 +126,11 @@ class Rules:
         return by_cost or (own_votes and self.votes.needs_costs)
 
     @property
+    def leaves(self) -> set[str]:
+        """The leaf probabilities that are read."""
+        return {source[1] if source[0] == "average" else source[2] for source in self._sources} - {""}
+
+    @property
     def needs_evidence(self) -> bool:
         """Whether something must be chosen on validation records."""
         return any(decision.needs_validation for decision in self.decisions)
@@ -172,13 +177,14 @@ class Rules:
                 self.member_thresholds_[leaf] = np.array(
                     [best_cut(p[part], losses[part, 1], losses[part, 0]).threshold for part in parts]
                 )
-        columns = sorted({(s[1], s[2]) for s in self._sources if s[0] == "vote" and s[3] in VOTE_WEIGHTS})
-        if columns:
+        votes = [source for source in self._sources if source[0] == "vote"]
+        if any(source[3] in VOTE_WEIGHTS for source in votes):
+            # Of all columns: `_read` weighs each in every way that is asked for.
+            columns = sorted({(source[1], source[2]) for source in votes})
             ballot = self._ballot(leaves, columns, [], None)
             threshold = _thresholds(evidence.costs, len(loss))
             wrong, judged = member_losses(evidence.said.ids, counts, evidence.positive, loss, threshold, *ballot[:3])
-            fixed_first = _fixed_first(columns)
-            for c, column in enumerate(fixed_first):
+            for c, column in enumerate(_fixed_first(columns)):
                 with np.errstate(invalid="ignore"):
                     self.member_errors_[column] = np.where(judged > 0, wrong[:, c] / judged, 0.5)
 

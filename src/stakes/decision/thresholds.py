@@ -94,7 +94,16 @@ def tuned_threshold(
 
 
 class Cut(NamedTuple):
-    """A threshold, above which records are positive, and the total cost of deciding so."""
+    """A threshold, above which records are positive, and the total cost of deciding so.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from stakes.decision.thresholds import best_cut
+    >>> cut = best_cut(np.array([0.2, 0.6]), np.array([0.0, 30.0]), np.array([5.0, 0.0]))
+    >>> cut.threshold, cut.cost
+    (0.4, 0.0)
+    """
 
     threshold: float
     cost: float
@@ -215,6 +224,12 @@ def positives(pos_label: Any, **labels: ArrayLike) -> list[NDArray[np.bool_]]:
     """Return for each array of labels, given by its name, which of its records have the label `pos_label`.
 
     Together they must have one length and at most two labels, one of them `pos_label`; a single label may be the other.
+
+    Examples
+    --------
+    >>> from stakes.decision.thresholds import positives
+    >>> positives("yes", y_true=["no", "yes"], y_pred=["yes", "yes"])
+    [array([False,  True]), array([ True,  True])]
     """
     arrays: dict[str, NDArray[Any]] = {}
     found: set[Any] = set()
@@ -235,7 +250,14 @@ def positives(pos_label: Any, **labels: ArrayLike) -> list[NDArray[np.bool_]]:
 
 
 def record_weights(sample_weight: ArrayLike | None, n: int, what: str = "y_true") -> NDArray[np.float64]:
-    """Return how often each of `n` records of `what` counts: once where no weights are given."""
+    """Return how often each of `n` records of `what` counts: once where no weights are given.
+
+    Examples
+    --------
+    >>> from stakes.decision.thresholds import record_weights
+    >>> record_weights(None, 3), record_weights([1, 0, 2], 3)
+    (array([1., 1., 1.]), array([1., 0., 2.]))
+    """
     weight = per_record(1.0 if sample_weight is None else sample_weight, "sample_weight", n, what)
     if (weight < 0).any():
         raise CostsError(f"sample_weight is negative in row {np.argmax(weight < 0)}: give weights of 0 or more")

@@ -63,6 +63,16 @@ def vote_weights(name: str, error: Floats) -> Floats:
         One of VOTE_WEIGHTS.
     error : ndarray of shape (n_members,) or (n_members, n_columns)
         Errors in [0, 1].
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from stakes.decision.weights import vote_weights
+    >>> error = np.array([0.1, 0.25, 0.5])
+    >>> vote_weights("log_odds", error).round(2)
+    array([1. , 0.5, 0. ])
+    >>> vote_weights("squared_odds", error).round(2)
+    array([1.  , 0.11, 0.01])
     """
     weight = VOTE_WEIGHTS[name](np.clip(error, SMALLEST, 1.0 - SMALLEST))
     largest = weight.max(axis=0)

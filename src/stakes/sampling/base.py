@@ -17,7 +17,7 @@ from sklearn.utils.validation import validate_data
 
 from stakes.costs import Costs
 from stakes.exceptions import ClassMeansWarning, CostsError, SamplingError
-from stakes.sampling.rows import append_rows, fresh_index, take_rows
+from stakes.sampling.rows import append_rows, drawn_rows, fresh_index, take_rows
 
 __all__ = ["CostSampler", "Counts", "MemberSampler", "Sample", "generator", "split_classes", "with_class_means"]
 
@@ -39,6 +39,15 @@ class Sample:
         Synthetic records to add, in the container of the original ones.
     y_new : ndarray of shape (n_new,), or None
         Their classes, 0 or 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from stakes import Costs
+    >>> from stakes.sampling import OverSampler
+    >>> sample = OverSampler().draw(np.array([0, 0, 0, 1]), Costs(fp=1, fn=5), np.random.default_rng(0))
+    >>> sample.counts
+    array([1, 1, 1, 5])
     """
 
     counts: Counts
@@ -52,6 +61,22 @@ class MemberSampler(ABC):
     To add a sampler, write `counts` (and `draw` only if the sample has records that are not in the training
     set). Derive from :class:`CostSampler` to get imbalanced-learn's interface with it, and add a row to
     ``stakes.sampling.SAMPLERS`` to give it a name.
+
+    Examples
+    --------
+    A sampler that keeps all positives, and every other negative:
+
+    >>> import numpy as np
+    >>> from stakes import Costs, CostBaggingClassifier
+    >>> from stakes.sampling import MemberSampler
+    >>> class EveryOther(MemberSampler):
+    ...     uses_costs = False
+    ...
+    ...     def counts(self, y, costs, rng, X=None):
+    ...         return np.where(y == 1, 1, (np.cumsum(y == 0) % 2)).astype(np.int64)
+    >>> EveryOther().counts(np.array([0, 0, 1, 0]), Costs(fp=1, fn=5), np.random.default_rng(0))
+    array([1, 0, 1, 1])
+    >>> bagging = CostBaggingClassifier(n_estimators=3, presample=EveryOther(), random_state=0)
     """
 
     #: Whether record-dependent costs are reduced to class means. `counts` does so silently: the caller warns once.
@@ -109,6 +134,21 @@ class CostSampler(MemberSampler, BaseSampler):
         given, and is set against all others.
     random_state : int, RandomState, Generator or None, default=None
         Seed of `fit_resample`. None takes fresh entropy; the global random state is never used.
+
+    Examples
+    --------
+    A sampler of one's own, for trees and for pipelines: the dearest half of the records.
+
+    >>> import numpy as np
+    >>> from stakes.sampling import CostSampler
+    >>> class DearestHalf(CostSampler):
+    ...     def counts(self, y, costs, rng, X=None):
+    ...         cost = costs.of(y)
+    ...         return (cost >= np.median(cost)).astype(np.int64)
+    >>> sampler = DearestHalf()
+    >>> X_res, y_res = sampler.fit_resample(np.arange(4).reshape(4, 1), [0, 1, 0, 1], fp_cost=2, fn_cost=[9, 1, 9, 8])
+    >>> sampler.sample_indices_
+    array([0, 2, 3])
     """
 
     # Costs passed through a pipeline are meant for the sampler unless it is told otherwise.
@@ -178,7 +218,7 @@ class CostSampler(MemberSampler, BaseSampler):
         self, X: Any, y: Any, *, labels: NDArray[Any], positive: NDArray[np.int64], sample: Sample
     ) -> tuple[Any, Any]:
         """Gather the rows of a sample and describe it in the fitted attributes."""
-        rows = self.sample_indices_ = np.repeat(np.arange(labels.size), sample.counts)
+        rows = self.sample_indices_ = drawn_rows(sample.counts, getattr(self, "n_features_in_", 1))
         X_res, y_res = take_rows(X, rows), take_rows(y, rows)
         if sample.y_new is not None and sample.y_new.size:
             label_rows = np.array([np.argmin(positive), np.argmax(positive)])
@@ -192,7 +232,8 @@ class CostSampler(MemberSampler, BaseSampler):
 
     def _check(self, X: Any, y: Any) -> tuple[NDArray[Any], NDArray[np.int64]]:
         """Return the labels and the classes in {0, 1} of valid records."""
-        check_classification_targets(y)
+        with np.errstate(invalid="ignore"):  # what is not finite is refused, and numpy need not comment on it
+            check_classification_targets(y)
         labels = np.asarray(check_target_type(y))
         check_consistent_length(X, labels)
         validate_data(self, X=X, y=labels, skip_check_array=True)
@@ -226,7 +267,22 @@ class CostSampler(MemberSampler, BaseSampler):
 
 
 def with_class_means(costs: Costs, y: NDArray[Any], method: str) -> Costs:
-    """Reduce `costs` to class means for a `method` defined on constant ones, and say so (FRAMEWORK 1)."""
+    """Reduce `costs` to class means for a `method` defined on constant ones, and say so (FRAMEWORK 1).
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import numpy as np
+    >>> from stakes import Costs
+    >>> from stakes.sampling.base import with_class_means
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     with_class_means(Costs(fp=1, fn=[10, 20, 60]), np.array([0, 1, 1]), "MySampler")
+    Costs(fp=1, fn=40)
+    >>> print(caught[0].message)
+    MySampler is defined for constant costs: the record-dependent ones were replaced by their class means, fp_cost=1
+    and fn_cost=40
+    """
     means = costs.class_means(y)
     warnings.warn(
         f"{method} is defined for constant costs: the record-dependent ones were replaced by their class means, "
@@ -238,7 +294,15 @@ def with_class_means(costs: Costs, y: NDArray[Any], method: str) -> Costs:
 
 
 def split_classes(y: NDArray[Any]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Return the rows of the positives and those of the negatives, neither of them empty."""
+    """Return the rows of the positives and those of the negatives, neither of them empty.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from stakes.sampling.base import split_classes
+    >>> split_classes(np.array([0, 1, 0]))
+    (array([1]), array([0, 2]))
+    """
     is_positive = y == 1
     positives, negatives = np.flatnonzero(is_positive), np.flatnonzero(~is_positive)
     if not (positives.size and negatives.size):
@@ -249,7 +313,14 @@ def split_classes(y: NDArray[Any]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
 
 
 def generator(random_state: Any) -> np.random.Generator:
-    """Return a generator from any kind of seed, without touching the global random state."""
+    """Return a generator from any kind of seed, without touching the global random state.
+
+    Examples
+    --------
+    >>> from stakes.sampling.base import generator
+    >>> generator(0).random() == generator(0).random()
+    True
+    """
     if isinstance(random_state, np.random.RandomState):
         return np.random.default_rng(random_state.randint(2**31 - 1))
     return np.random.default_rng(random_state)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from numbers import Number
 from typing import Any
 
@@ -68,8 +69,8 @@ def encode(X: Any, categorical: NDArray[np.bool_]) -> tuple[Any, Decode]:
     if is_sparse(table) and categorical.any():
         raise SamplingError("X is a sparse matrix with categorical features: pass a data frame or X.toarray()")
     if is_sparse(table) or (isinstance(table, np.ndarray) and table.dtype.kind in "iuf"):
-        floats = table if table.dtype.kind == "f" else table.astype(np.float64)
-        return floats, lambda matrix: _rounded(matrix, table.dtype)
+        floats = table.astype(np.float64, copy=False)
+        return floats.tocsr() if is_sparse(floats) else floats, lambda matrix: _rounded(matrix, table.dtype)
     coders = {True: _encode_categories, False: _encode_numbers}
     coded = [
         coders[bool(is_category)](column, name)
@@ -100,11 +101,16 @@ def _is_categorical(column: Any) -> bool:
 
 
 def _encode_numbers(column: Any, name: Any) -> tuple[NDArray[np.float64], Decode]:
+    is_series = isinstance(column, nw.Series)
     try:
-        numbers = np.asarray(column.to_numpy() if isinstance(column, nw.Series) else column, dtype=np.float64)
+        if is_series and column.dtype in (nw.Int128, nw.UInt128, nw.Decimal):  # numpy has no such numbers
+            values = column.cast(nw.Float64).to_numpy()
+        else:
+            values = np.asarray(column.to_numpy() if is_series else column)
+        numbers = None if values.ndim > 1 or values.dtype.kind == "c" else values.astype(np.float64)
     except (TypeError, ValueError):
         numbers = None
-    if numbers is None or (isinstance(column, nw.Series) and column.dtype.is_temporal()):
+    if numbers is None or (is_series and column.dtype.is_temporal()):
         raise SamplingError(
             f"column {name!r} of type {column.dtype} holds neither numbers nor categories: "
             "convert or drop it, or name it in categorical_features"
@@ -114,7 +120,7 @@ def _encode_numbers(column: Any, name: Any) -> tuple[NDArray[np.float64], Decode
 
     # narwhals knows no sparse types; pandas gives a column its sparse type back when rows are appended to it.
     dtype = nw.Float64() if column.dtype == nw.Unknown else column.dtype
-    rounded = np.rint if column.dtype.is_integer() else np.asarray
+    rounded = partial(_whole, kind=str(dtype)) if dtype.is_integer() else np.asarray
     return numbers, lambda new: nw.new_series(
         column.name, rounded(new), nw.Float64(), backend=column.implementation
     ).cast(dtype)
@@ -125,10 +131,13 @@ def _encode_categories(column: Any, name: Any) -> tuple[NDArray[np.float64], Dec
     values = column.to_list() if is_series else column.tolist()
     missing = column.is_null().to_list() if is_series else [value is None or value != value for value in values]
     first: dict[Any, int] = {}  # the first row of each category
-    rows = [
-        first.setdefault(None if absent else value, row)
-        for row, (value, absent) in enumerate(zip(values, missing, strict=True))
-    ]
+    try:
+        rows = [
+            first.setdefault(None if absent else value, row)
+            for row, (value, absent) in enumerate(zip(values, missing, strict=True))
+        ]
+    except TypeError:  # lists and the like, of which there may be no two alike
+        raise SamplingError(f"column {name!r} holds neither numbers nor categories: convert or drop it") from None
 
     def decode(new: NDArray[np.float64]) -> Any:
         chosen = column[new.astype(np.intp)]
@@ -138,4 +147,16 @@ def _encode_categories(column: Any, name: Any) -> tuple[NDArray[np.float64], Dec
 
 
 def _rounded(matrix: Any, dtype: np.dtype[Any]) -> Any:
-    return matrix.astype(dtype) if dtype.kind == "f" else np.rint(matrix).astype(dtype)
+    return matrix.astype(dtype) if dtype.kind == "f" else _whole(matrix, dtype.name).astype(dtype)
+
+
+def _whole(numbers: Any, kind: str) -> Any:
+    """Return numbers as whole ones that an integer type such as "int64" or "UInt8" can hold.
+
+    They lie between others of that type; but the float next to the largest integer may be beyond it.
+    """
+    whole = np.rint(numbers)
+    n_bits = int(kind.lower().lstrip("uint")) - (not kind.lower().startswith("u"))
+    largest = 2**n_bits - 1
+    limit = float(largest) if float(largest) <= largest else np.nextafter(float(largest), 0)
+    return whole.minimum(limit) if is_sparse(whole) else np.minimum(whole, limit)

@@ -61,7 +61,13 @@ class ForeignSampler(MemberSampler):
         if X is None:
             raise SamplingError(f"{type(self.sampler).__name__} samples by the features, and X was not given")
         sampler = _seeded(self.sampler, rng)
-        X_res, labels = sampler.fit_resample(X, self.classes[np.asarray(y, dtype=np.intp)])
+        try:
+            X_res, labels = sampler.fit_resample(X, self.classes[np.asarray(y, dtype=np.intp)])
+        except TypeError as error:  # most of them know arrays and pandas frames only
+            kind = f"{type(X).__module__.partition('.')[0]} {type(X).__name__}"
+            raise SamplingError(
+                f"{type(self.sampler).__name__} cannot sample a {kind} ({error}): give an array or a pandas frame"
+            ) from error
         y_res = (np.asarray(labels) == self.classes[1]).astype(np.int64)
         sample = _by_number(sampler, y.size) or _by_content(X, y, X_res, y_res)
         if y_res.all() or not y_res.any():

@@ -158,7 +158,15 @@ class HybridSampler(CostSampler):
 
 
 def cost_ratio(costs: Costs) -> float:
-    """Return rho = C_FN / C_FP of constant costs: 1 where both are zero, infinite where only C_FP is."""
+    """Return rho = C_FN / C_FP of constant costs: 1 where both are zero, infinite where only C_FP is.
+
+    Examples
+    --------
+    >>> from stakes import Costs
+    >>> from stakes.sampling.ratio import cost_ratio
+    >>> cost_ratio(Costs(fp=5, fn=20))
+    4.0
+    """
     fp, fn = float(costs.fp), float(costs.fn)
     if fp == fn:
         return 1.0

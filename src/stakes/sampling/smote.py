@@ -17,12 +17,15 @@ from stakes.exceptions import SamplingError
 from stakes.sampling.base import CostSampler, Counts, MemberSampler, Sample, split_classes
 from stakes.sampling.encoding import categorical_columns, column_names, encode
 from stakes.sampling.ratio import class_sizes, cost_ratio
-from stakes.sampling.rows import append_rows, take_rows
+from stakes.sampling.rows import append_rows, check_room, take_rows
+from stakes.table import check_table
 
 __all__ = ["SMOTESampler"]
 
 # A pool for many draws has this many times the records of one: any two draws share a fifth.
 POOL = 5
+# Numbers from here on are as good as infinite: the squares of their distances are.
+FARTHEST = 1e150
 
 
 class SMOTESampler(CostSampler):
@@ -160,7 +163,11 @@ class SMOTESampler(CostSampler):
                 "the class to grow has one record only, and no neighbour of the same class to lie between: "
                 "use OverSampler, which copies records"
             )
+        check_table(X)
         categorical = categorical_columns(X, self.categorical_features)
+        if not categorical.size:
+            raise SamplingError("X has 0 feature(s), and SMOTE makes records of them")
+        check_room(n_new, rows.size + others.size, categorical.size)
         # SMOTEN's distances between categories come from how they go with the classes; the others know one class.
         used = np.concatenate([rows, others]) if categorical.all() else rows
         matrix, decode = encode(take_rows(X, used), categorical)
@@ -212,13 +219,15 @@ def _complete(matrix: Any, numeric: NDArray[np.bool_], rows: NDArray[np.intp], n
     entries = sparse.coo_array(matrix[: rows.size, numeric])
     missing = np.isnan(entries.data)
     complete = np.setdiff1d(np.arange(rows.size), entries.row[missing])
-    infinite = np.isinf(entries.data)
-    if complete.size >= 2 and not infinite.any():
+    far = np.abs(entries.data) > FARTHEST
+    if complete.size >= 2 and not far.any():
         return complete
-    bad = np.flatnonzero(infinite if infinite.any() else missing)
+    bad = np.flatnonzero(far if far.any() else missing)
     affected, columns = entries.row[bad], np.flatnonzero(numeric)[entries.col[bad]]
+    value = entries.data[bad[0]]
+    what = "missing" if np.isnan(value) else "infinite" if np.isinf(value) else f"as good as infinite, {value:g},"
     raise SamplingError(
-        f"column {names[columns[0]]!r} is {'infinite' if infinite.any() else 'missing'} in row {rows[affected[0]]} "
+        f"column {names[columns[0]]!r} is {what} in row {rows[affected[0]]} "
         f"({np.unique(affected).size} of the {rows.size} records of the class to grow are affected): SMOTE makes "
         "records between others and needs two with all their numbers, none of them infinite. Impute them first "
         "(sklearn.impute), or use OverSampler, which copies records as they are"

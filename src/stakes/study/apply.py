@@ -289,7 +289,7 @@ class _Output:
                 frame.write_parquet(self._part(self._n_parts))
             else:
                 frame.write_csv(self._file, include_header=not self._n_parts)
-        except OSError as error:
+        except (OSError, pl.exceptions.PolarsError) as error:  # CSV files cannot hold lists and bytes
             raise self._failed(error) from None
         self._n_parts += 1
 
@@ -311,4 +311,5 @@ class _Output:
 
     def _failed(self, error: Exception) -> StudyError:
         why = error.strerror if isinstance(error, OSError) and error.strerror else str(error).splitlines()[0]
-        return StudyError(f"cannot write {self.path}: {why}")
+        hint = "" if isinstance(error, OSError) else "; write to a .parquet file, or choose columns by --keep"
+        return StudyError(f"cannot write {self.path}: {why}{hint}")

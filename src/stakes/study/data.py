@@ -49,6 +49,27 @@ class StudyData:
         What was asked for, as plain data: enough to decide on new records.
     validation_rows : ndarray of row numbers, or None
         The validation records, where they are given.
+
+    Examples
+    --------
+    From a file by `load_data`. From memory:
+
+    >>> from stakes.datasets import make_churn
+    >>> from stakes.study import StudyData
+    >>> made = make_churn(1000, random_state=0)
+    >>> data = StudyData(
+    ...     name="churn",
+    ...     frame=made.frame,
+    ...     positive=made.target == 1,
+    ...     classes=("stays", "leaves"),
+    ...     costs=made.costs,
+    ...     test_rows=None,
+    ...     test_fraction=0.2,
+    ...     validation_fraction=0.2,
+    ...     info={},
+    ... )
+    >>> [rows.size for rows in data.split(repeat=0, seed=0)]
+    [640, 160, 200]
     """
 
     name: str
@@ -198,6 +219,9 @@ def load_data(
     path = Path(path)
     frame, notes = tidy(read_file(path))
     if target not in frame.columns:
+        for note in notes:
+            if note.startswith(f"column {target!r} is left out"):
+                raise StudyError(f"--target {target!r}: {note}")
         raise StudyError(f"--target {target!r}: {path.name} has no such column{did_you_mean(target, frame.columns)}")
     dropped = _to_drop(drop, frame.columns, target)
     frame, test_part = _take_part(frame, test, "--test")
@@ -317,11 +341,23 @@ def _costs(frame: pl.DataFrame, fp_cost: str | float | None, fn_cost: str | floa
     fp, fn = (evaluate_cost(parse(cost, what=what), frame) for what, cost in given.items() if cost is not None)
     if not np.any(fp) and not np.any(fn):
         raise StudyError(f"--fp-cost {str(fp_cost)!r} and --fn-cost {str(fn_cost)!r} are 0: no mistake costs anything")
-    return Costs(fp=fp, fn=fn)
+    costs = Costs(fp=fp, fn=fn)
+    if costs.countable(frame.height) != costs:
+        raise StudyError("--fp-cost and --fn-cost are too large to be added up over all records: use a larger unit")
+    return costs
 
 
 def evaluate_cost(cost: Expression, frame: pl.DataFrame, *, first_record: int = 1) -> float | NDArray[np.float64]:
-    """Return a cost of each record, which must not be negative; `first_record` is as for `Expression.evaluate`."""
+    """Return a cost of each record, which must not be negative; `first_record` is as for `Expression.evaluate`.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from stakes.study.data import evaluate_cost
+    >>> from stakes.study.expressions import parse
+    >>> evaluate_cost(parse("greatest(12 * charge - 100, 0)", what="--fn-cost"), pl.DataFrame({"charge": [5, 20]}))
+    array([  0., 140.])
+    """
     value = cost.evaluate(frame, first_record=first_record)
     negative = np.flatnonzero(np.atleast_1d(np.asarray(value) < 0))
     if negative.size:

@@ -94,7 +94,8 @@ def _csv_batches(path: Path, size: int) -> Iterator[pl.DataFrame]:
         next(records)  # the header
         lines: list[bytes] = []
         for record in records:
-            lines.append(record)
+            if record.strip():  # blank lines are no records
+                lines.append(record)
             if len(lines) == size:
                 yield _csv_frame(lines, separator, names)
                 lines = []

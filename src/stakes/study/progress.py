@@ -99,6 +99,6 @@ class Progress:
     def _say(self) -> None:
         self._said = time.monotonic()
         run = self.finished - self.resumed
-        left = (self._said - self._started) / run * (self.total - self.finished) if run else float("nan")
+        seconds = (self._said - self._started) / max(1, run) * (self.total - self.finished)
         best = "" if self.best is None else f", best so far {self.best[1]} ({self.best[0]:,.4g})"
-        print(f"{self.finished} of {self.total} ensembles, {left:.0f} s left{best}", file=sys.stderr, flush=True)
+        print(f"{self.finished} of {self.total} ensembles, {seconds:.0f} s left{best}", file=sys.stderr, flush=True)

@@ -13,7 +13,7 @@ import polars as pl
 from joblib import Parallel, cpu_count, delayed, parallel_config
 
 import stakes
-from stakes.exceptions import StudyError
+from stakes.exceptions import CostsError, DecisionError, SamplingError, StudyError
 from stakes.persist import save
 from stakes.study.apply import score_to_probability
 from stakes.study.data import StudyData
@@ -42,6 +42,24 @@ class StudyResult:
         Everything that the report shows.
     directory : Path
         Where it all is: results.parquet, leaderboard.csv, summary.json, report.html and best.skops.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> from stakes.datasets import make_churn
+    >>> from stakes.study import Study, load_data
+    >>> made = make_churn(400, random_state=0)
+    >>> with tempfile.TemporaryDirectory() as directory:
+    ...     path = pathlib.Path(directory) / "churn.csv"
+    ...     made.frame.with_columns(churned=made.target).write_csv(path)
+    ...     data = load_data(path, target="churned", fp_cost="2 * monthly_charges", fn_cost="12 * monthly_charges")
+    ...     study = Study(data, out=path.with_name("results"), methods=["bg"], trees=5, repeats=1, jobs=1)
+    ...     found = study.run()
+    ...     written = (found.directory / "report.html").exists()
+    >>> len(found.leaderboard) == len(found.results), written
+    (True, True)
+    >>> found.leaderboard.columns[:3]
+    ['method', 'name', 'family']
     """
 
     results: pl.DataFrame
@@ -84,9 +102,18 @@ class Study:
 
     Examples
     --------
-    >>> from stakes.study import Study, load_data  # doctest: +SKIP
-    >>> data = load_data("churn.csv", target="Churn", fp_cost="2 * charge", fn_cost="12 * charge")  # doctest: +SKIP
-    >>> Study(data, out="results").run().leaderboard.head(3)  # doctest: +SKIP
+    >>> import tempfile, pathlib
+    >>> from stakes.datasets import make_churn
+    >>> from stakes.study import Study, load_data
+    >>> made = make_churn(400, random_state=0)
+    >>> with tempfile.TemporaryDirectory() as directory:
+    ...     path = pathlib.Path(directory) / "churn.csv"
+    ...     made.frame.with_columns(churned=made.target).write_csv(path)
+    ...     data = load_data(path, target="churned", fp_cost="2 * monthly_charges", fn_cost="12 * monthly_charges")
+    ...     study = Study(data, out=path.with_name("results"), methods=["bg", "wrf"], trees=5, repeats=1, jobs=1)
+    ...     board = study.run().leaderboard
+    >>> board["method"].unique().sort().to_list()
+    ['bg', 'wrf']
     """
 
     def __init__(
@@ -229,4 +256,7 @@ class Study:
 
 
 def _run_named(data: StudyData, config: Config, unit: Unit, ratios: tuple[str, ...]) -> tuple[Unit, pl.DataFrame]:
-    return unit, run_unit(data, config, unit, ratios)
+    try:
+        return unit, run_unit(data, config, unit, ratios)
+    except (CostsError, DecisionError, SamplingError) as error:
+        raise StudyError(f"{unit.method}, which --methods can leave out: {error}") from error

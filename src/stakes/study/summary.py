@@ -105,7 +105,7 @@ def summarise(
     summary["iso_cost"] = _iso_cost(summary["curves"], parts, costs)
     summary["features"], summary["importance_unit"] = _importances(chosen)
     if data.costs is not None:
-        summary["sensitivity"] = _sensitivity(chosen, parts, costs)
+        summary["sensitivity"] = _sensitivity(chosen, parts, costs, _decision_costs(first, parts.test.known))
     return summary, chosen, first
 
 
@@ -161,12 +161,13 @@ def _money(table: pl.DataFrame, parts: Parts, config: Config) -> dict[str, Any]:
 
 def _curves(row: dict[str, Any], classifier: MemberClassifier, parts: Parts) -> dict[str, Any]:
     test = parts.test
-    costs = _decision_costs(row, test.costs)
+    # Decided by what is known beforehand, and charged by what it turns out to cost.
+    costs, known = _decision_costs(row, test.costs), _decision_costs(row, test.known)
     given: dict[str, Any] = {"fp_cost": costs.fp, "fn_cost": costs.fn}
     features = _features(classifier, test)
-    score = classifier.predict_proba(features, **given)[:, 1]
-    outcome = classifier.predict(features, **given)
-    threshold = classifier.rules_.threshold(0, costs)
+    score = classifier.predict_proba(features, fp_cost=known.fp, fn_cost=known.fn)[:, 1]
+    outcome = classifier.predict(features, fp_cost=known.fp, fn_cost=known.fn)
+    threshold = classifier.rules_.threshold(0, known)
     curve = cost_curve(test.y, score, **given)
     roc = roc_points(test.y, score)
     gain = gain_curve(test.y, score, **given)
@@ -223,14 +224,13 @@ def _importances(classifier: MemberClassifier) -> tuple[list[dict[str, Any]], st
     return [{"name": names[j], "importance": float(gains[j])} for j in order], unit
 
 
-def _sensitivity(classifier: MemberClassifier, parts: Parts, costs: Costs) -> list[dict[str, Any]]:
+def _sensitivity(classifier: MemberClassifier, parts: Parts, costs: Costs, known: Costs) -> list[dict[str, Any]]:
     """Return what the chosen model would save if the costs were half or double, without training it again."""
     rows = []
     for what, factor in [("none", 1.0), *((w, f) for w in ("fn_cost", "fp_cost") for f in (0.5, 2.0))]:
-        fp = np.asarray(costs.fp) * (factor if what == "fp_cost" else 1.0)
-        fn = np.asarray(costs.fn) * (factor if what == "fn_cost" else 1.0)
-        changed = Costs(fp=fp, fn=fn)
-        outcome = classifier.predict(_features(classifier, parts.test), fp_cost=changed.fp, fn_cost=changed.fn)
+        on_fp, on_fn = (factor if what == name else 1.0 for name in ("fp_cost", "fn_cost"))
+        changed, thought = (Costs(fp=on_fp * np.asarray(c.fp), fn=on_fn * np.asarray(c.fn)) for c in (costs, known))
+        outcome = classifier.predict(_features(classifier, parts.test), fp_cost=thought.fp, fn_cost=thought.fn)
         sums = sums_of((outcome == 1)[None], parts.test.positive, changed)
         rows.append(
             {
