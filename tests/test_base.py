@@ -16,9 +16,12 @@ from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression
 from sklearn.tree import DecisionTreeRegressor
 
-from stakes import CostBaggingClassifier, CostTreeClassifier, Decision
+from stakes import CostBaggingClassifier, Costs, CostTreeClassifier, Decision
+from stakes.base import Records
 from stakes.exceptions import CostsError, CostsNeededError, DecisionError
 from stakes.metrics import savings_score
+from stakes.table import table_of
+from stakes.tree.binning import Binned, Binning
 
 BY_COST = Decision(threshold="cost")
 TREE = CostTreeClassifier(max_depth=3, random_state=0)
@@ -517,3 +520,33 @@ def test_seeds_may_be_numbers_generators_and_random_states(prototype: Any, small
         for clf in (one, two):
             clf.set_params(random_state=seed(), validation=0.3).fit(small.X, small.y)
         assert_same_trees(one, two)
+
+
+def test_limits_belong_to_tuned_thresholds_and_are_shares(small: Any) -> None:
+    clf = CostBaggingClassifier(n_estimators=3, random_state=0).fit(small.X, small.y, fp_cost=1, fn_cost=4)
+    tuned = Decision(threshold="tuned")
+    with pytest.raises(DecisionError, match="max_fpr limits a tuned threshold"):
+        clf.with_decision(Decision(threshold="cost"), max_fpr=0.1)
+    with pytest.raises(DecisionError, match="max_acted=0 is not a share"):
+        clf.with_decision(tuned, max_acted=0)
+    acted = [clf.with_decision(tuned, max_acted=limit).predict(small.X).mean() for limit in (0.05, 1.0)]
+    assert acted[0] < acted[1]
+
+
+def test_records_binned_in_another_way_are_refused(small: Any) -> None:
+    table = table_of(pl.DataFrame(small.X))
+    one, other = (Binning(max_bins).fit(table) for max_bins in (255, 8))
+    clf = CostTreeClassifier(max_depth=2).fit(Binned(small.X, one, one.transform(table)), small.y)
+    assert (clf.predict(Binned(small.X, one, one.transform(table))) == clf.predict(small.X)).all()
+    with pytest.raises(ValueError, match="binned in another way"):
+        clf.predict(Binned(small.X, other, other.transform(table)))
+
+
+@pytest.mark.parametrize("weight", [None, np.array([1.0, 3.0, 2.0, 6.0])])
+def test_weights_by_cost_keep_the_number_of_records(weight: Any) -> None:
+    records = Records(None, np.array([True, False, True, False]), Costs(fp=2, fn=[5, 5, 9, 9]), weight)
+    times = np.ones(4) if weight is None else weight
+    expected = times * [5, 2, 9, 2]
+    np.testing.assert_allclose(records.cost_weight(), expected * times.sum() / expected.sum())
+    free = Records(None, records.positive, Costs(fp=0, fn=0), weight)
+    assert free.cost_weight() is weight

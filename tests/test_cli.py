@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import subprocess
@@ -16,9 +17,11 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
-from stakes import __version__, list_methods
+from stakes import CostBaggingClassifier, Decision, __version__, cli, list_methods
 from stakes.cli import app
 from stakes.datasets import make_churn
+from stakes.persist import save
+from stakes.study.data import load_data
 from stakes.study.study import Study
 
 COSTS = ["--fp-cost", "2 * monthly_charges", "--fn-cost", "12 * monthly_charges"]
@@ -371,3 +374,46 @@ def test_an_interrupted_process_ends_cleanly_and_goes_on(here: Path) -> None:
     assert "Traceback" not in said
     done = subprocess.run(command(*arguments), capture_output=True, text=True, check=False)
     assert "Best on validation records" in done.stdout, done.stderr
+
+
+def test_someone_at_a_terminal_sees_how_many_records_are_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    with cli._counter() as count:
+        count(12_345)
+    assert "12,345 records" in sys.stderr.getvalue()
+    monkeypatch.setattr(sys, "stderr", io.StringIO())
+    with cli._counter() as count:
+        assert count is None
+
+
+def test_ctrl_c_ends_without_a_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(**options: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli, "app", interrupt)
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    assert ended.value.code == 130
+
+
+def test_whoever_stops_reading_is_not_told_of_an_error() -> None:
+    done = subprocess.run(
+        f"{sys.executable} -m stakes.cli methods | head -n 1", shell=True, capture_output=True, text=True, check=False
+    )
+    assert "Traceback" not in done.stderr
+    assert done.stderr == ""
+
+
+def test_what_to_know_of_a_model_is_said_with_its_decisions(here: Path) -> None:
+    made = make_churn(100, random_state=0)
+    votes = CostBaggingClassifier(n_estimators=3, decision=Decision(output="vote", threshold="cost"), random_state=0)
+    votes.fit(made.frame, made.target, fp_cost=1, fn_cost=5)
+    data = load_data("churn.csv", target="churn", fp_cost=1, fn_cost=5)
+    save(votes, "votes.skops", info={**data.info, "classes": ["0", "1"]})
+    done = run("apply", "votes.skops", "churn.csv", "--out", "out.csv")
+    assert done.exit_code == 0, done.output
+    assert "Note: the scores of this model are not probabilities: what to expect is not known." in done.stderr

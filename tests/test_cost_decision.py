@@ -13,6 +13,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.svm import LinearSVC
+from sklearn.tree import DecisionTreeClassifier
 
 from stakes import CostDecisionClassifier, Costs, Decision
 from stakes.datasets import make_transactions
@@ -149,3 +150,20 @@ def test_a_grid_search_by_money_picks_the_cheapest_model_where_accuracy_picks_an
     )
     given = {"fp_cost": costs.fp, "fn_cost": costs.fn}
     assert total_cost(y, cheap.predict(X, **given), **given) < total_cost(y, dear.predict(X, **given), **given)
+
+
+def test_no_decision_is_the_one_that_goes_with_the_costs(records):
+    X, y = records[:2]
+    by_cost = CostDecisionClassifier(LogisticRegression(), threshold="half").fit(X, y, fp_cost=1, fn_cost=5)
+    weighted = CostDecisionClassifier(LogisticRegression(), threshold="cost", weighted=True)
+    weighted.fit(X, y, fp_cost=1, fn_cost=5)
+    assert by_cost.with_decision(None).threshold == "cost"
+    assert weighted.with_decision(None).threshold == "half"
+
+
+def test_encoded_classifiers_take_numbers_as_they_are_and_categories_as_numbers(records):
+    X, y = records[:2]
+    plain = DecisionTreeClassifier(max_depth=3, random_state=0)
+    np.testing.assert_array_equal(EncodedClassifier(plain).fit(X, y).predict(X), plain.fit(X, y).predict(X))
+    frame = pl.DataFrame({"kind": np.where(y == 1, "b", "a")})
+    np.testing.assert_array_equal(EncodedClassifier(plain).fit(frame, y).predict(frame), y)

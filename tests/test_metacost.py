@@ -103,3 +103,14 @@ def test_text_export_needs_a_tree(records):
     clf = MetaCostClassifier(CostTreeClassifier(max_depth=2), final_estimator=LogisticRegression()).fit(X, y)
     with pytest.raises(AttributeError, match="has no export_text"):
         clf.export_text()
+
+
+def test_the_positive_class_of_the_pupil_is_that_of_the_teacher(records):
+    X, y = records[:2]
+    named = np.where(y == 1, "a", "b")
+    costs = {"fp_cost": 1.0, "fn_cost": 5.0}
+    teacher = CostBaggingClassifier(n_estimators=10, random_state=0)
+    usual = MetaCostClassifier(teacher, random_state=0).fit(X, y, **costs)
+    other = MetaCostClassifier(teacher, pos_label="a", random_state=0).fit(X, named, **costs)
+    np.testing.assert_array_equal(other.relabelled_ == "a", usual.relabelled_ == 1)
+    assert (usual.relabelled_ == 1).mean() > (y == 1).mean()  # so that costs the wrong way round would show

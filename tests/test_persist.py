@@ -436,3 +436,20 @@ def test_information_must_be_plain_data(fitted: Callable[[str], Any], tmp_path: 
     with pytest.raises(ModelFileError, match="info cannot be written as JSON"):
         save(fitted("bagging")[0], tmp_path / "model.skops", info={"a": object()})
     assert not list(tmp_path.iterdir())
+
+
+def test_a_model_with_a_part_that_no_file_can_hold_is_refused(small: Records, tmp_path: Path) -> None:
+    model = CostTreeClassifier(max_depth=2).fit(small.X, small.y)
+    model.extra_ = (i for i in range(3))
+    with pytest.raises(ModelFileError, match=r"CostTreeClassifier cannot be written to a model file: .*use joblib"):
+        save(model, tmp_path / "tree.skops")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("form", ["1", None, [1]])
+def test_a_file_whose_format_is_not_a_number_is_refused(file: Path, form: Any) -> None:
+    def other(content: dict[str, bytes]) -> None:
+        content["stakes.json"] = json.dumps({**json.loads(content["stakes.json"]), "format": form}).encode()
+
+    rewrite(file, other)
+    refused(file, "is not a model file of stakes, or it is damaged")

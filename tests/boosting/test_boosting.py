@@ -24,7 +24,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from stakes import CostBaggingClassifier, Costs, CostTreeClassifier, Decision
 from stakes.boosting import RULES, CostBoostClassifier
 from stakes.boosting.learners import TreeLearner
-from stakes.boosting.loop import DONE, LARGE, PERFECT, USELESS
+from stakes.boosting.loop import DONE, LARGE, PERFECT, USELESS, shares
+from stakes.boosting.rules import Problem, make_rule
 from stakes.exceptions import CostsNeededError, DecisionError
 from stakes.metrics import tuned_threshold
 
@@ -339,10 +340,12 @@ def test_trees_of_all_kinds_can_be_boosted(small: Any, tree: dict[str, Any]) -> 
     assert model.feature_importances_.sum() == pytest.approx(1.0)
 
 
-def test_short_cut_for_stumps_changes_nothing(small: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    fast = few(variant="csab").fit(small.X, small.y, **small.costs)
+@pytest.mark.parametrize("criterion", ["gini", "entropy", "cost"])
+def test_short_cut_for_stumps_changes_nothing(criterion: str, small: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    stump = CostTreeClassifier(criterion=criterion, max_depth=1)
+    fast = few(estimator=stump, variant="csab").fit(small.X, small.y, **small.costs)
     monkeypatch.setattr(TreeLearner, "_makes_stumps", False)
-    slow = few(variant="csab").fit(small.X, small.y, **small.costs)
+    slow = few(estimator=stump, variant="csab").fit(small.X, small.y, **small.costs)
     assert_array_equal(fast.estimator_weights_, slow.estimator_weights_)
     for mine, its in zip(fast.members_.trees.nodes, slow.members_.trees.nodes, strict=True):
         assert_array_equal(mine, its)
@@ -440,3 +443,34 @@ def expected_failures(model: CostBoostClassifier) -> dict[str, str]:
 )
 def test_scikit_learn_check_passes(estimator: Any, check: Callable[[Any], None]) -> None:
     check(estimator)
+
+
+def test_records_without_any_weight_share_it_equally() -> None:
+    weight, log_total = shares(np.full(4, -np.inf))
+    np.testing.assert_array_equal(weight, 0.25)
+    assert log_total == 0.0
+
+
+@pytest.mark.parametrize("variant", ["adaboost", "adac1", "adac2", "adac3", "adacost", "csab"])
+def test_a_member_that_is_always_wrong_or_always_right_has_an_infinite_or_the_largest_alpha(variant: str) -> None:
+    positive = np.array([True, False, True])
+    problem = Problem(positive, Costs(fp=1, fn=4), 5, np.ones(3))
+    rule, weight = make_rule(variant), np.full(3, 1 / 3)
+    assert rule.alpha(problem, weight, -np.ones(3)) < 0
+    if variant in ("adaboost", "adac2", "csab"):
+        assert rule.alpha(problem, weight, -np.ones(3)) == -np.inf
+        assert rule.alpha(problem, weight, np.ones(3)) == np.inf
+
+
+def test_votes_by_weight_leave_out_members_that_do_not_count(small: Any) -> None:
+    clf = CostBoostClassifier(variant="uboost", n_estimators=4, random_state=0)
+    clf.fit(small.X, small.y, fp_cost=1, fn_cost=3)
+    said = clf.members_.say(clf._read(small.X, reset=False))
+    costs = Costs(fp=1, fn=3)
+    counts = np.ones(said.ids.shape, bool)
+    everyone = clf.rules_.scores(said, costs)[0]
+    np.testing.assert_array_equal(clf.rules_.scores(said, costs, counts=counts)[0], everyone)
+    counts[:, 1:] = False
+    first = clf.rules_.scores(said, costs, counts=counts)[0]
+    assert set(np.unique(first)) <= {0.0, 0.5, 1.0}  # one member says yes or no
+    assert not np.array_equal(first, everyone)

@@ -13,10 +13,12 @@ from imblearn.under_sampling import ClusterCentroids, RandomUnderSampler
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.linear_model import LogisticRegression
 
-from stakes import CostTreeClassifier, Decision
+from stakes import Costs, CostTreeClassifier, Decision
+from stakes.base import Records
 from stakes.boosting import CostBoostClassifier
+from stakes.boosting.learners import Ground
 from stakes.exceptions import ClassMeansWarning, DecisionError
-from stakes.sampling import MemberSampler, Sample
+from stakes.sampling import MemberSampler, Sample, make_sampler
 
 HALF = Decision(threshold="half")
 SAMPLINGS = ("under", "over", "hybrid", "smote", "cpr")
@@ -183,3 +185,12 @@ def test_smoothed_leaves_are_refused_because_weights_are_not_counts(small: Any) 
     model = CostBoostClassifier(decision=Decision(member="cost", leaf="laplace"))
     with pytest.raises(DecisionError, match="choose leaf='frequency'"):
         model.fit(small.X, small.y)
+
+
+@pytest.mark.parametrize("sampling", ["under", "over", "smote", "cpr"])
+def test_weights_in_a_sample_sum_to_one(small: Any, sampling: str) -> None:
+    costs, rng = Costs(fp=1, fn=4), np.random.default_rng(0)
+    ground = Ground(Records(small.X, small.y == 1, costs), small.X, make_sampler(sampling), costs, rng)
+    sample, weight, new = ground.draw(rng.normal(size=len(small.y)))
+    assert weight @ sample.counts + new.sum() == pytest.approx(1.0)
+    assert (new.size > 0) == (sampling == "smote")

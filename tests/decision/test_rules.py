@@ -555,3 +555,46 @@ def test_calibrations_in_closed_form_need_no_evidence(leaves_with_weights: Any) 
     np.testing.assert_allclose(printed, 1 / (1 + np.exp(-2 * (2 * share - 1))))
     signs = np.where(said.leaves.label[said.ids], 1, -1)
     np.testing.assert_allclose(original, 1 / (1 + np.exp(-2 * (signs @ alpha))))
+
+
+def test_a_threshold_by_cost_needs_the_costs(leaves_with_weights: Any) -> None:
+    rules = Rules([Decision(output="average", threshold="cost")]).fit(None)
+    with pytest.raises(CostsNeededError, match="needs the costs of the records"):
+        rules.outcomes([np.array([0.2, 0.7])], None)
+
+
+# Costs that an outcome reveals (FRAMEWORK 8.5)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_choices_are_charged_by_real_costs_and_votes_cast_by_known_ones(weighted: bool) -> None:
+    rng = np.random.default_rng(0)
+    n, n_members, n_leaves = 80, 3, 6
+    p = np.sort(rng.random((n_members, n_leaves))).ravel()
+    leaves = Leaves(np.repeat(np.arange(n_members), n_leaves), p > 0.5, lambda leaf: p)
+    ids = (rng.integers(n_leaves, size=(n, n_members)) + n_leaves * np.arange(n_members)).astype(np.int32)
+    positive = rng.random(n) < p[ids].mean(axis=1)
+    weight = rng.integers(1, 4, n).astype(float) if weighted else None
+    known = Costs(fp=rng.lognormal(0, 1, n), fn=rng.lognormal(1, 1, n))
+    real = Costs(fp=1.0, fn=rng.lognormal(2, 2, n))
+    evidence = Evidence(Said(ids, leaves), positive, known, weight=weight, real_costs=real)
+
+    def bill(acted: Any) -> float:
+        wrong = np.where(positive, ~acted, acted)
+        return float((real.of(positive) * wrong * (1.0 if weight is None else weight)).sum())
+
+    decisions = [
+        Decision(output="average", threshold="tuned"),
+        Decision(member="tuned", output="vote"),
+        Decision(member="cost", output="vote", vote_weight="accuracy"),
+    ]
+    rules = Rules(decisions).fit(evidence)
+    mean = p[ids].mean(axis=1)
+    cheapest = min(bill(mean > cut) for cut in [-1.0, *mean])
+    assert bill(mean > rules.threshold(0, None)) == pytest.approx(cheapest)
+    for m in range(n_members):
+        own = p[ids[:, m]]
+        cheapest = min(bill(own > cut) for cut in [-1.0, *own])
+        assert bill(own > rules.member_thresholds_["frequency"][m]) == pytest.approx(cheapest)
+        error = bill(own > known.threshold()) / bill(~positive)
+        assert rules.member_errors_["cost", "frequency"][m] == pytest.approx(error)

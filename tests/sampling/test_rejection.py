@@ -165,3 +165,8 @@ def test_record_dependent_costs_need_no_class_means() -> None:
     assert not CPRSampler.constant_costs_only
     assert not Bootstrap.uses_costs
     assert CPRSampler.uses_costs
+
+
+def test_a_bootstrap_of_one_class_says_which_is_missing() -> None:
+    with pytest.raises(SamplingError, match="y has 0 positives and 3 negatives"):
+        Bootstrap().counts(np.zeros(3, np.int64), Costs(fp=1, fn=1), np.random.default_rng(0))

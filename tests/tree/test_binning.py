@@ -86,6 +86,7 @@ def test_many_values_fall_into_bins_of_equal_size(n, max_bins):
     assert np.ptp(sizes) <= 1
 
 
+@pytest.mark.compiled
 @given(
     counts=st.lists(st.one_of(st.integers(1, 3), st.integers(1, 500)), min_size=30, max_size=120),
     max_bins=st.integers(2, 29),

@@ -132,6 +132,7 @@ def make_noisy(seed, n, d=6, n_values=60, missing=False):
     return X, y, rng
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("missing", [False, True])
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("criterion", ["gini", "entropy"])
@@ -192,6 +193,7 @@ def test_counting_records_equals_weighing_them_with_one(criterion):
         assert nested(counted.nodes) == nested(weighed.nodes)
 
 
+@pytest.mark.compiled
 @criteria
 @pytest.mark.parametrize("weights", WEIGHTS)
 def test_a_small_node_is_split_like_the_same_node_with_all_records_a_hundred_times(criterion, weights):
@@ -228,6 +230,7 @@ def fit_tree_on_bins(grown, problem, rows, criterion):
     )
 
 
+@pytest.mark.compiled
 @criteria
 @pytest.mark.parametrize("weights", WEIGHTS)
 @pytest.mark.parametrize("n", [40, 2000])
@@ -345,6 +348,7 @@ def test_the_same_seed_draws_the_same_features_and_another_seed_others():
     assert one != other
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("n", [60, 400])  # with a list of bins, and with whole histograms
 def test_each_feature_is_drawn_equally_often_at_each_node_anew(n):
     rng = np.random.default_rng(0)

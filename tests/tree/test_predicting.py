@@ -131,6 +131,7 @@ def test_trees_predict_the_same_after_pickling(forest):
     assert len(packed) == len(pickle.dumps(Trees(trees.nodes, trees.sizes)))
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("d", [256, 65_544, 70_000])
 def test_records_may_have_very_many_features(d):
     y = np.arange(40) % 2
