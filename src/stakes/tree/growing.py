@@ -13,8 +13,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stakes.tree.criteria import COST, GAIN_RATIO, GINI, node_loss
-from stakes.tree.histogram import BINS, LOW, NARROW, Bytes, Ints, Rows, Words, add, add_feature, add_narrow, halves
-from stakes.tree.jit import inlined, kernel
+from stakes.tree.histogram import (
+    BINS,
+    LOW,
+    NARROW,
+    Bytes,
+    Ints,
+    Rows,
+    Words,
+    add,
+    add_feature,
+    add_narrow,
+    halves,
+    pick,
+    pick_narrow,
+)
+from stakes.tree.jit import inlined, kernel, tell_before_compiling
 from stakes.tree.splitting import (
     ENTRIES,
     FIRST,
@@ -25,8 +39,6 @@ from stakes.tree.splitting import (
     RIGHT,
     Split,
     best_split,
-    read_all,
-    read_narrow,
     read_used,
     scan_narrow,
     scan_weights,
@@ -337,7 +349,7 @@ def _find_split(
                         score_bits,
                     )  # fmt: skip
                     continue
-                k = read_narrow(occupied, narrow, slot, j, n_bins[feature], merge)
+                pick_narrow(few_hist, used, narrow, slot, j, n_bins[feature])
             elif slot >= 0 and j < hist.shape[1]:
                 seen_missing = hist[slot, j, 2 * MISSING] | hist[slot, j, 2 * MISSING + 1] != 0
                 scannable = criterion in (GINI, COST) and not (categorical or merge or seen_missing)
@@ -347,10 +359,10 @@ def _find_split(
                         count_bits, scratch,
                     )  # fmt: skip
                     continue
-                k = read_all(occupied, hist, slot, j, n_bins[feature], count_bits, merge)
+                pick(few_hist, used, hist, slot, j, n_bins[feature], count_bits)
             else:
                 add_feature(few_hist, used, bins, payload, positive, rows, start, end, feature, count_bits)
-                k = read_used(occupied, few_hist, used, count_bits, merge)
+            k = read_used(occupied, few_hist, used, count_bits, merge)
             if k < 2:
                 continue
             if categorical:
@@ -369,7 +381,6 @@ def _find_split(
     return best
 
 
-@kernel
 def grow(
     bins: Bytes,
     positive: Bytes,
@@ -384,16 +395,36 @@ def grow(
     `weight` is empty, or has the weight of one copy of each record; for the cost criterion it includes the cost.
     `features` are the ones this tree may use.
     """
+    tell_before_compiling(_grow)
+    made, n_nodes, n_sets, scale = _grow(bins, positive, multiplicity, weight, features, space, settings)
+    kept = made._replace(categories_left=made.categories_left[:n_sets])
+    kept = Nodes(*(array[:n_nodes].copy() for array in kept))
+    return kept._replace(weights=kept.weights / scale, gain=kept.gain / scale)
+
+
+@kernel
+def _grow(
+    bins: Bytes,
+    positive: Bytes,
+    multiplicity: NDArray[np.int32],
+    weight: NDArray[np.float64],
+    features: Rows,
+    space: Space,
+    settings: Settings,
+) -> tuple[Nodes, int, int, float]:
+    """Return arrays with room for all nodes, how many nodes and sets there are, and the scale of weights and gains."""
     criterion, max_depth = settings.criterion, settings.max_depth
     min_records = max(settings.min_samples_split, 2 * settings.min_samples_leaf)
     features = features.copy()
     n_features = min(settings.max_features, features.shape[0])
     draws = n_features < features.shape[0]
-    scale, count_bits = 1.0, 0
+    # Numbers that change are of a type from the start: else all they are passed to is compiled for 0 and for 1 as well.
+    zero, one = np.int64(0), np.int64(1)
+    scale, count_bits = 1.0, zero
     if weight.shape[0] > 0:
         scale, count_bits = _fixed_point(weight, multiplicity)
 
-    n_rows = 0
+    n_rows = zero
     for i in range(multiplicity.shape[0]):
         n_rows += multiplicity[i] > 0
     n_cached = min(n_rows, max(FEW, CACHE_BYTES // bins.shape[1]))
@@ -432,22 +463,22 @@ def grow(
     missing_left = np.empty(room, np.uint8)
     left = np.empty(room, np.int32)
     category_set = np.empty(room, np.int32)
-    categories_left = np.zeros((4, 4), np.uint64)
-    n_sets = 0
+    categories_left = np.empty((room, 4), np.uint64)
+    n_sets = zero
     count = np.empty((room, 2), np.int64)
     whole = np.empty((room, 2), np.int64)
     gain = np.empty(room, np.float64)
 
     # Nodes to be looked at: number, first and last row, depth, slot of the histogram (-1: none), in the copy or not.
     pending = np.empty((room + 1, 6), np.int64)
-    slot = 0 if n_rows >= few else -1
+    slot = zero if n_rows >= few else -one
     _push(pending, 0, 0, 0, n_rows, 0, slot, 0)
-    n_pending, n_nodes = 1, 1
-    _totals(my_payload, my_positive, rows, 0, n_rows, count_bits, count, whole, 0)
+    n_pending, n_nodes = one, one
+    _totals(my_payload, my_positive, rows, zero, n_rows, count_bits, count, whole, zero)
     if slot == 0 and not draws:
-        add(hist, 0, my_bins, my_payload, my_positive, rows, 0, n_rows, features, n_features, count_bits)
+        add(hist, zero, my_bins, my_payload, my_positive, rows, zero, n_rows, features, n_features, count_bits)
         if _is_narrow(count, 0, count_bits):
-            _narrow_down(hist, narrow, 0)
+            _narrow_down(hist, narrow, zero)
 
     while n_pending > 0:
         n_pending -= 1
@@ -507,8 +538,8 @@ def grow(
         threshold[node] = cut
         missing_left[node] = missing == LEFT
         if categorical:
-            if n_sets == categories_left.shape[0]:
-                categories_left = np.concatenate((categories_left, np.zeros_like(categories_left)))
+            for word in range(4):
+                categories_left[n_sets, word] = 0
             for bin_ in range(BINS):
                 if goes_left[bin_] if seen[bin_] else missing == LEFT:
                     categories_left[n_sets, bin_ >> 6] |= np.uint64(1) << np.uint64(bin_ & 63)
@@ -559,19 +590,7 @@ def grow(
         _push(pending, n_pending + 1, small, small_start, small_end, depth + 1, small_slot, cached)
         n_pending += 2
 
-    weights = np.empty((n_nodes, 2), np.float64)
-    for node in range(n_nodes):
-        weights[node, 0] = whole[node, 0] / scale
-        weights[node, 1] = whole[node, 1] / scale
-        gain[node] /= scale
-    return Nodes(
-        feature[:n_nodes].copy(),
-        threshold[:n_nodes].copy(),
-        missing_left[:n_nodes].copy(),
-        left[:n_nodes].copy(),
-        category_set[:n_nodes].copy(),
-        categories_left[:n_sets].copy(),
-        count[:n_nodes].copy(),
-        weights,
-        gain[:n_nodes].copy(),
-    )
+    made = Nodes(
+        feature, threshold, missing_left, left, category_set, categories_left, count, whole, gain
+    )  # fmt: skip
+    return made, n_nodes, n_sets, scale

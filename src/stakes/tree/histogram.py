@@ -16,9 +16,23 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from stakes.tree.jit import inlined
+from stakes.tree.jit import inlined, kernel
 
-__all__ = ["BINS", "LOW", "NARROW", "Bytes", "Ints", "Rows", "Words", "add", "add_feature", "add_narrow", "halves"]
+__all__ = [
+    "BINS",
+    "LOW",
+    "NARROW",
+    "Bytes",
+    "Ints",
+    "Rows",
+    "Words",
+    "add",
+    "add_feature",
+    "add_narrow",
+    "halves",
+    "pick",
+    "pick_narrow",
+]
 
 Ints = NDArray[np.int64]
 Bytes = NDArray[np.uint8]
@@ -37,7 +51,7 @@ def halves(slot: int) -> np.uint32:
     return np.uint32(slot >> 16 | slot & LOW)
 
 
-@inlined
+@kernel
 def add(
     hist: Ints,
     slot: int,
@@ -67,7 +81,7 @@ def add(
                 hist[slot, j, 2 * np.int64(bins[row, features[j]]) + side] += value
 
 
-@inlined
+@kernel
 def add_narrow(
     hist: Words,
     slot: int,
@@ -109,3 +123,29 @@ def add_feature(
             hist[bin_] += payload[row]
         else:
             hist[2 * bin_ + positive[row]] += payload[row]
+
+
+@inlined
+def pick(one: Ints, used: NDArray[np.uint64], hist: Ints, slot: int, j: int, n_bins: int, count_bits: int) -> None:
+    """Copy what is occupied of histogram `j` of a slot to the histogram of one feature, and mark it likewise."""
+    for bin_ in range(n_bins):
+        below, above = hist[slot, j, bin_], np.int64(0)
+        if count_bits > 0:
+            below, above = hist[slot, j, 2 * bin_], hist[slot, j, 2 * bin_ + 1]
+        if below | above != 0:
+            used[bin_ >> 6] |= np.uint64(1) << np.uint64(bin_ & 63)
+            if count_bits == 0:
+                one[bin_] = below
+            else:
+                one[2 * bin_] = below
+                one[2 * bin_ + 1] = above
+
+
+@inlined
+def pick_narrow(one: Ints, used: NDArray[np.uint64], hist: Words, slot: int, j: int, n_bins: int) -> None:
+    """Do the same with a narrow histogram."""
+    for bin_ in range(n_bins):
+        both = np.int64(hist[slot, j, bin_])
+        if both != 0:
+            used[bin_ >> 6] |= np.uint64(1) << np.uint64(bin_ & 63)
+            one[bin_] = (both >> 16) << 32 | both & 0xFFFF

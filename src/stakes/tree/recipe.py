@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from stakes.tree.criteria import CRITERIA
 from stakes.tree.growing import Nodes, Settings, Space, grow
 from stakes.tree.histogram import Bytes
-from stakes.tree.jit import tell_before_compiling
 from stakes.tree.pruning import PRUNINGS, node_sums, prune, trim
 from stakes.tree.trees import Trees
 
@@ -135,7 +134,6 @@ class TreeRecipe:
         validation : Plot, default=None
             The records to prune on.
         """
-        tell_before_compiling(grow)
         times = np.ones(plot.positive.size, np.int32) if multiplicity is None else multiplicity.astype(np.int32)
         sample_weight = plot.weight
         if sample_weight is not None:

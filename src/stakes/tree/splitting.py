@@ -22,7 +22,6 @@ __all__ = [
     "Split",
     "best_split",
     "read_all",
-    "read_narrow",
     "read_used",
     "scan_narrow",
     "scan_weights",
@@ -59,8 +58,15 @@ NO_SPLIT = Split(np.inf, np.inf, -1, 0, 0, NOT_SEEN, 0)
 
 
 @inlined
-def _enter(occupied: Ints, k: int, bin_: int, positive: int, negative: int, count: int, merge: bool) -> int:
-    """Put a bin behind the first `k` entries, or into the last; return how many there are now."""
+def _enter(occupied: Ints, k: int, bin_: int, below: int, above: int, count_bits: int, merge: bool) -> int:
+    """Put a bin with these slots behind the first `k` entries, or into the last; return how many there are now."""
+    if count_bits == 0:
+        positive, negative = below >> 32, below & LOW
+        count = positive + negative
+    else:
+        mask = (np.int64(1) << count_bits) - 1
+        positive, negative = above >> count_bits, below >> count_bits
+        count = (below & mask) + (above & mask)
     if (
         merge
         and k > 0
@@ -82,17 +88,6 @@ def _enter(occupied: Ints, k: int, bin_: int, positive: int, negative: int, coun
 
 
 @inlined
-def _enter_slots(occupied: Ints, k: int, bin_: int, below: int, above: int, count_bits: int, merge: bool) -> int:
-    """Enter a bin by its slots."""
-    if count_bits == 0:
-        positive, negative = below >> 32, below & LOW
-        return _enter(occupied, k, bin_, positive, negative, positive + negative, merge)
-    mask = (np.int64(1) << count_bits) - 1
-    count = (below & mask) + (above & mask)
-    return _enter(occupied, k, bin_, above >> count_bits, below >> count_bits, count, merge)
-
-
-@inlined
 def read_all(occupied: Ints, hist: Ints, slot: int, j: int, n_bins: int, count_bits: int, merge: bool) -> int:
     """List the occupied ones among all bins of histogram `j` of a slot; return how many entries."""
     k = 0
@@ -101,19 +96,7 @@ def read_all(occupied: Ints, hist: Ints, slot: int, j: int, n_bins: int, count_b
         if count_bits > 0:
             below, above = hist[slot, j, 2 * bin_], hist[slot, j, 2 * bin_ + 1]
         if below | above != 0:
-            k = _enter_slots(occupied, k, bin_, below, above, count_bits, merge)
-    return k
-
-
-@inlined
-def read_narrow(occupied: Ints, hist: Words, slot: int, j: int, n_bins: int, merge: bool) -> int:
-    """Do the same with a narrow histogram."""
-    k = 0
-    for bin_ in range(n_bins):
-        both = np.int64(hist[slot, j, bin_])
-        if both != 0:
-            positive, negative = both >> 16, both & 0xFFFF
-            k = _enter(occupied, k, bin_, positive, negative, positive + negative, merge)
+            k = _enter(occupied, k, bin_, below, above, count_bits, merge)
     return k
 
 
@@ -252,7 +235,7 @@ def read_used(occupied: Ints, hist: Ints, used: NDArray[np.uint64], count_bits: 
                 below, above = hist[2 * bin_], hist[2 * bin_ + 1]
                 hist[2 * bin_] = 0
                 hist[2 * bin_ + 1] = 0
-            k = _enter_slots(occupied, k, bin_, below, above, count_bits, merge)
+            k = _enter(occupied, k, bin_, below, above, count_bits, merge)
     return k
 
 
