@@ -13,8 +13,8 @@ from stakes.exceptions import SamplingError
 
 __all__ = ["append_rows", "as_table", "check_room", "drawn_rows", "fresh_index", "is_sparse", "take_rows"]
 
-# Numbers in a sample of rows, half a GiB of them, above which it may have no more than ten times the records.
-ROOM = 2**26
+# Numbers in a sample of rows, 128 MiB of them, above which it may have no more than ten times the records.
+ROOM = 2**24
 
 
 def is_sparse(X: Any) -> bool:

@@ -52,7 +52,8 @@ def sums_of(outcome: Bools, positive: Bools, costs: Costs) -> Sums:
 def _ratio(above: Floats, below: Floats | float) -> Floats:
     """Return quotients; 0 where there is nothing to divide by."""
     below = np.broadcast_to(np.asarray(below, dtype=np.float64), above.shape)
-    return np.divide(above, below, out=np.zeros_like(above), where=below != 0)
+    with np.errstate(over="ignore"):  # infinite where costs are far apart, as it should be
+        return np.divide(above, below, out=np.zeros_like(above), where=below != 0)
 
 
 def cost(s: Sums) -> Floats:

@@ -457,7 +457,7 @@ def _grow(
     random = np.empty(1, np.uint64)
     random[0] = settings.seed
 
-    room = max(1, 2 * n_rows - 1)
+    room = int(max(one, 2 * n_rows - one))
     feature = np.empty(room, np.int32)
     threshold = np.empty(room, np.uint8)
     missing_left = np.empty(room, np.uint8)
