@@ -537,7 +537,10 @@ def _fit_models(
         weight = drawn.cost_weight() if shared.weighted else drawn.weight
         if sample.y_new is not None and sample.y_new.size:
             if weight is not None:
-                means = np.array([weight[y == side].mean() for side in (0, 1)])
+                # Of all records: a sample may have none of a class but synthetic ones.
+                whole = records.cost_weight() if shared.weighted else records.weight
+                assert whole is not None
+                means = np.array([whole[records.positive == side].mean() for side in (False, True)])
                 weight = np.concatenate([weight, means[sample.y_new]])
             X, y = append_rows(X, sample.X_new), np.concatenate([y, sample.y_new])
         if shared.n_drawn is not None:
