@@ -263,6 +263,8 @@ def test_adauboost_that_overshoots_ends_with_the_dearer_class() -> None:
     [
         ("adacost", {"scale": 0.0}, "scale=0.0 is not above 0"),
         ("adacost", {"scale": 1.5}, "scale=1.5 is not above 0"),
+        ("adacost", {"scale": "x"}, "scale='x' is not above 0"),
+        (["adacost"], {}, "is not known"),
         ("adauboost", {"exponent": "typo"}, "choose 'printed' or 'inverse'"),
         ("adac2", {"fit_on": "typo"}, "choose 'weights' or 'costs'"),
         ("naive", {"scale": 0.5}, "'naive' has no option 'scale': it has none"),

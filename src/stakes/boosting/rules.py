@@ -23,6 +23,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from math import inf, log
+from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -171,7 +172,7 @@ class AdaCost(Naive):
     scale: float = 1.0
 
     def __post_init__(self) -> None:
-        if not 0 < self.scale <= 1:
+        if not isinstance(self.scale, Real) or not 0 < self.scale <= 1:
             raise ValueError(f"variant_params: scale={self.scale!r} is not above 0 and at most 1")
 
     # beta is (1 - y* h* c) / 2, and (y* h*)^2 = 1: so y* h* beta is half of y* h* - c.
@@ -421,8 +422,10 @@ RULES: dict[str, type[AdaBoost]] = {
 
 def make_rule(variant: str, params: dict[str, Any] | None = None) -> AdaBoost:
     """Return the rule of a variant, with options of its own."""
-    if variant not in RULES:
+    if not isinstance(variant, str) or variant not in RULES:
         raise ValueError(f"variant={variant!r} is not known: choose from {', '.join(map(repr, RULES))}")
+    if not isinstance(params, dict | None):
+        raise TypeError(f"variant_params={params!r} is not a dict of the variant's options")
     rule, params = RULES[variant], params or {}
     known = [option.name for option in fields(rule)]
     unknown = [name for name in params if name not in known]

@@ -76,7 +76,7 @@ class MemberSampler(ABC):
     ...         return np.where(y == 1, 1, (np.cumsum(y == 0) % 2)).astype(np.int64)
     >>> EveryOther().counts(np.array([0, 0, 1, 0]), Costs(fp=1, fn=5), np.random.default_rng(0))
     array([1, 0, 1, 1])
-    >>> bagging = CostBaggingClassifier(n_estimators=3, presample=EveryOther(), random_state=0)
+    >>> bagging = CostBaggingClassifier(n_estimators=3, sampling=EveryOther(), random_state=0)
     """
 
     #: Whether record-dependent costs are reduced to class means. `counts` does so silently: the caller warns once.
