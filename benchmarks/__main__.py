@@ -9,5 +9,9 @@ from benchmarks.environments import Environments
 from benchmarks.options import ROOT, parse
 
 options = parse()
+if options.list:
+    from benchmarks.run import main
+
+    raise SystemExit(main())
 python = Environments(None if options.no_env else options.env).python("peers")
 raise SystemExit(subprocess.run([str(python), "-m", "benchmarks.run", *sys.argv[1:]], cwd=ROOT).returncode)

@@ -80,17 +80,24 @@ def test_the_same_command_again_gives_the_same_and_another_one_is_refused(studie
     assert "holds a study with another configuration" in other.stderr
 
 
-def test_options_reach_the_study(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: dict[str, Any] = {}
+class Asked(Exception):
+    """Instead of a study."""
 
-    class Asked(Exception):
-        pass
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """Return what a study is asked for, which then is not made."""
+    options_and_data: dict[str, Any] = {}
 
     def remember(self: Any, data: Any, **options: Any) -> None:
-        asked.update(options, data=data)
+        options_and_data.update(options, data=data)
         raise Asked
 
     monkeypatch.setattr(Study, "__init__", remember)
+    return options_and_data
+
+
+def test_options_reach_the_study(here: Path, asked: dict[str, Any]) -> None:
     result = run(
         "study", "churn.csv", "--target", "churn", "--positive", "no", *COSTS, "--drop", "tenure", "--drop",
         "contract,monthly_charges", "--methods", "dm-*, rf", "--methods", "all", "--trees", 7, "--repeats", 4,
@@ -147,17 +154,7 @@ def test_a_report_is_written_again(studied: tuple[Path, Any]) -> None:
     assert (studied[0] / "report.html").exists()
 
 
-def test_the_demonstration_is_a_study(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: dict[str, Any] = {}
-
-    class Asked(Exception):
-        pass
-
-    def remember(self: Any, data: Any, **options: Any) -> None:
-        asked.update(options, data=data)
-        raise Asked
-
-    monkeypatch.setattr(Study, "__init__", remember)
+def test_the_demonstration_is_a_study(here: Path, asked: dict[str, Any]) -> None:
     result = run("demo", "--out", "shown", "--progress", "quiet")
     assert isinstance(result.exception, Asked)
     assert "--fp-cost 5 --fn-cost amount" in result.stdout

@@ -349,6 +349,17 @@ def test_exports_take_the_options_of_the_engine(holes: Any) -> None:
 # Parameters
 
 
+def test_the_larger_cp_the_smaller_the_tree_and_each_split_lowers_the_training_error_by_that_much(holes: Any) -> None:
+    sizes = []
+    for cp in (0.0, 0.01, 0.05, 0.2, 1.0):
+        tree = CostTreeClassifier(cp=cp).fit(holes.X, holes.y)
+        sizes.append(tree.get_n_leaves())
+        saved = np.minimum(*np.bincount(holes.y)) - (tree.predict(holes.X) != holes.y).sum()
+        assert saved > cp * np.bincount(holes.y).min() * (sizes[-1] - 1) or sizes[-1] == 1
+    assert sizes == sorted(sizes, reverse=True)
+    assert sizes[0] > sizes[1] > sizes[-1] == 1
+
+
 @pytest.mark.parametrize(
     ("parameter", "value", "message"),
     [
@@ -364,6 +375,8 @@ def test_exports_take_the_options_of_the_engine(holes: Any) -> None:
         ("max_features", 0, "whole number of at least 1"),
         ("max_features", 1.5, r"share of the features in \(0, 1\]"),
         ("max_features", "auto", "choose from 'sqrt', 'log2'"),
+        ("cp", -0.1, "give a number from 0 to 1"),
+        ("cp", "0.01", "give a number from 0 to 1"),
         ("break_ties", None, "choose from True, False"),
         ("max_bins", 256, "whole number from 2 to 255"),
         ("max_bins", 1, "whole number from 2 to 255"),

@@ -351,9 +351,8 @@ def _find_split(
                     continue
                 pick_narrow(few_hist, used, narrow, slot, j, n_bins[feature])
             elif slot >= 0 and j < hist.shape[1]:
-                seen_missing = hist[slot, j, 2 * MISSING] | hist[slot, j, 2 * MISSING + 1] != 0
-                scannable = criterion in (GINI, COST) and not (categorical or merge or seen_missing)
-                if count_bits > 0 and scannable:
+                scannable = count_bits > 0 and criterion in (GINI, COST) and not (categorical or merge)
+                if scannable and hist[slot, j, 2 * MISSING] | hist[slot, j, 2 * MISSING + 1] == 0:
                     best = scan_weights(
                         best, hist, slot, j, n_bins[feature], all_p, all_n, all_c, feature, criterion == COST, min_leaf,
                         count_bits, scratch,
@@ -590,7 +589,5 @@ def _grow(
         _push(pending, n_pending + 1, small, small_start, small_end, depth + 1, small_slot, cached)
         n_pending += 2
 
-    made = Nodes(
-        feature, threshold, missing_left, left, category_set, categories_left, count, whole, gain
-    )  # fmt: skip
+    made = Nodes(feature, threshold, missing_left, left, category_set, categories_left, count, whole, gain)
     return made, n_nodes, n_sets, scale

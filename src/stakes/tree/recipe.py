@@ -69,7 +69,7 @@ class TreeRecipe:
         _choice("pruning_measure", self.pruning_measure, ("error", "cost"))
         _choice("break_ties", self.break_ties, (True, False))
         if not isinstance(self.cp, Real) or not 0 <= self.cp <= 1:
-            raise ValueError(f"cp={self.cp!r} is not a share of the loss of the root in [0, 1]")
+            raise ValueError(f"cp={self.cp!r} is not a share of the root's loss: give a number from 0 to 1")
         _at_least("max_depth", self.max_depth, 1, optional=True)
         _at_least("min_samples_split", self.min_samples_split, 2)
         _at_least("min_samples_leaf", self.min_samples_leaf, 1)
