@@ -68,9 +68,9 @@ class Recorder:
         self.learner = learner
         self.weights: list[Any] = []
 
-    def fit(self, log_weight: Any) -> Any:
+    def fit(self, log_weight: Any, weight: Any) -> Any:
         self.weights.append(shares(log_weight)[0])
-        return self.learner.fit(log_weight)
+        return self.learner.fit(log_weight, weight)
 
 
 def test_every_variant_is_among_the_cases() -> None:

@@ -256,7 +256,7 @@ class CostBoostClassifier(MemberClassifier):
     def _outcome(self, records: Records) -> Callable[[Members, Said], Bools]:
         """Return how a member comes to its outcomes on the training records: as when it votes later."""
         if self.decision is None or self.decision.member == "label":
-            return lambda member, said: said.leaves.label[said.ids[:, 0]]
+            return lambda member, said: said.leaves.label.take(said.ids[:, 0])
         decision = Decision(leaf=self.decision.leaf, member=self.decision.member, vote_weight="equal")
         judges = records if self.validation_ is None else self.validation_.records
 

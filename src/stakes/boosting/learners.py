@@ -133,17 +133,14 @@ class TreeLearner:
         )
         return Stumps(self.plot.bins, self.plot.positive, self.space, settings, each)
 
-    def fit(self, log_weight: Floats) -> tuple[TreeMembers, Said]:
+    def fit(self, log_weight: Floats, weight: Floats) -> tuple[TreeMembers, Said]:
         """Return a tree grown on records of these weights, and what it says of all of them."""
         if self.stumps is not None:
-            weight, _ = shares(log_weight)
             nodes, leaf = self.stumps.grow(weight * self.plot.cost if self.recipe.criterion == "cost" else weight)
             members = TreeMembers(Trees.join([nodes]), weighted=True)
             return members, Said(leaf[:, None], members.leaves)
         plot, times = self.plot, None
-        if self.ground.sampler is None:
-            weight, _ = shares(log_weight)
-        else:
+        if self.ground.sampler is not None:
             sample, weight, new_weight = self.ground.draw(log_weight)
             times = sample.counts
             if new_weight.size:
@@ -195,12 +192,11 @@ class ModelLearner:
         self.estimator = estimator
         self.labels = labels
 
-    def fit(self, log_weight: Floats) -> tuple[ModelMembers, Said]:
+    def fit(self, log_weight: Floats, weight: Floats) -> tuple[ModelMembers, Said]:
         """Return a model fitted to records of these weights, and what it says of all of them."""
         records = self.ground.records
         X, y, size = self.ground.X, records.positive.astype(np.int64), float(len(records))
         if self.ground.sampler is None:
-            weight, _ = shares(log_weight)
             size = size if records.weight is None else records.weight.sum()
         else:
             sample, weight, new_weight = self.ground.draw(log_weight)

@@ -32,8 +32,11 @@ USELESS = "the alpha of a member was not positive"
 class Learner(Protocol):
     """What makes members."""
 
-    def fit(self, log_weight: Floats) -> tuple[Any, Said]:
-        """Return a member fitted to records of these weights, and what it says of all of them."""
+    def fit(self, log_weight: Floats, weight: Floats) -> tuple[Any, Said]:
+        """Return a member fitted to records of these weights, and what it says of all of them.
+
+        The logarithms tell weights apart that are too small for `weight`, which sums to 1.
+        """
 
 
 @dataclass(frozen=True)
@@ -86,7 +89,10 @@ def boost(
     for _ in rounds:
         weight, log_total = shares(log_weight)
         log_weight -= log_total
-        member, said = learner.fit(log_weight if focus is None else log_weight + focus)
+        if focus is None:
+            member, said = learner.fit(log_weight, weight)
+        else:
+            member, said = learner.fit(log_weight + focus, shares(log_weight + focus)[0])
         margin = 2.0 * (outcome(member, said) == problem.positive) - 1.0
         error = total(weight, margin < 0)
         alpha = rule.alpha(problem, weight, margin)

@@ -192,9 +192,10 @@ def _number_bins(
 
 
 def _distinct(values: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    numbers = np.asarray(values, dtype=np.float64)
+    # Single precision is sorted in half the time.
+    numbers = np.asarray(values, dtype=np.float32 if values.dtype == np.float32 else np.float64)
     distinct, counts = np.unique(numbers[~np.isnan(numbers)], return_counts=True)
-    return distinct, counts.astype(np.int64)
+    return distinct.astype(np.float64), counts.astype(np.int64)
 
 
 def _category_bins(column: pl.Series, max_bins: int) -> dict[str, int]:

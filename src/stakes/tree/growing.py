@@ -43,6 +43,7 @@ from stakes.tree.splitting import (
     scan_narrow,
     scan_weights,
     sort_by_share,
+    takes_together,
 )
 
 __all__ = ["Nodes", "Settings", "Space", "grow"]
@@ -52,8 +53,6 @@ __all__ = ["Nodes", "Settings", "Space", "grow"]
 FEW_SCORED, FEW = 40, 96
 # A node whose records fit into this many bytes gets a copy of them, so that its subtree works in the cache (measured).
 CACHE_BYTES = 1 << 18
-# A class is rare with at most one in this many of the weight.
-RARE = 10
 
 
 class Settings(NamedTuple):
@@ -316,9 +315,7 @@ def _find_split(
     """
     criterion, min_leaf, n_draw = settings.criterion, settings.min_samples_leaf, settings.max_features
     is_narrow = count_bits == 0 and all_c <= NARROW
-    # Taking bins of one class together saves cuts where one class is rare; elsewhere the processor guesses wrong at
-    # every second bin, which takes longer than the cuts do (measured).
-    mergeable = min_leaf <= 1 and criterion != GAIN_RATIO and RARE * min(all_p, all_n) <= all_p + all_n
+    merges = takes_together(criterion, min_leaf, all_p, all_n)
     if n_draw < features.shape[0]:
         for j in range(n_draw):
             _draw(features, j, random)
@@ -341,7 +338,7 @@ def _find_split(
                     _draw(features, j, random)
             feature = np.int64(features[j])
             categorical = categoricals[feature] != 0
-            merge = mergeable and not categorical
+            merge = merges and not categorical
             if slot >= 0 and j < hist.shape[1] and is_narrow:
                 if criterion == GINI and not categorical and narrow[slot, j, MISSING] == 0:
                     best, top = scan_narrow(
@@ -352,7 +349,7 @@ def _find_split(
                 pick_narrow(few_hist, used, narrow, slot, j, n_bins[feature])
             elif slot >= 0 and j < hist.shape[1]:
                 scannable = count_bits > 0 and criterion in (GINI, COST) and not (categorical or merge)
-                if scannable and hist[slot, j, 2 * MISSING] | hist[slot, j, 2 * MISSING + 1] == 0:
+                if scannable and hist[slot, j, MISSING] | hist[slot, j, BINS + MISSING] == 0:
                     best = scan_weights(
                         best, hist, slot, j, n_bins[feature], all_p, all_n, all_c, feature, criterion == COST, min_leaf,
                         count_bits, scratch,

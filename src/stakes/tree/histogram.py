@@ -5,8 +5,8 @@ histogram is an exact difference, and no sum depends on the order of the records
 
 counts    the weight of a record is its multiplicity. One slot per bin: positives above, negatives below bit 32.
           Nodes of at most `NARROW` records, with multiplicity, have slots of half the size, cut at bit 16.
-weights   records have weights of their own. Two slots per bin, one per class: the weight in fixed point above,
-          the multiplicity below bit `count_bits`.
+weights   records have weights of their own. Two slots per bin, those of all negatives before those of positives: the
+          weight in fixed point above, the multiplicity below bit `count_bits`.
 
 ``count_bits == 0`` says that the layout is that of counts.
 """
@@ -76,9 +76,9 @@ def add(
         for i in range(start, end):
             row = rows[i]
             value = payload[row]
-            side = np.int64(positive[row])
+            side = BINS * np.int64(positive[row])
             for j in range(n_features):
-                hist[slot, j, 2 * np.int64(bins[row, features[j]]) + side] += value
+                hist[slot, j, side + bins[row, features[j]]] += value
 
 
 @kernel
@@ -122,7 +122,7 @@ def add_feature(
         if count_bits == 0:
             hist[bin_] += payload[row]
         else:
-            hist[2 * bin_ + positive[row]] += payload[row]
+            hist[BINS * np.int64(positive[row]) + bin_] += payload[row]
 
 
 @inlined
@@ -131,14 +131,12 @@ def pick(one: Ints, used: NDArray[np.uint64], hist: Ints, slot: int, j: int, n_b
     for bin_ in range(n_bins):
         below, above = hist[slot, j, bin_], np.int64(0)
         if count_bits > 0:
-            below, above = hist[slot, j, 2 * bin_], hist[slot, j, 2 * bin_ + 1]
+            above = hist[slot, j, BINS + bin_]
         if below | above != 0:
             used[bin_ >> 6] |= np.uint64(1) << np.uint64(bin_ & 63)
-            if count_bits == 0:
-                one[bin_] = below
-            else:
-                one[2 * bin_] = below
-                one[2 * bin_ + 1] = above
+            one[bin_] = below
+            if count_bits > 0:
+                one[BINS + bin_] = above
 
 
 @inlined

@@ -1,7 +1,8 @@
 """Trees of one split on all records, again and again with other weights: what boosting grows most.
 
-The result is that of `grow` with a depth of 1. Nothing is copied, though, because the records of a root are all
-records: the histograms are made where the bins are, eight features at a time.
+The result is that of `grow` with a depth of 1. The records of a root are all records, though: they are put in order
+once, the negatives first, and eight features next to each other, so that the histograms that one loop adds to stay in
+the nearest cache.
 """
 
 from __future__ import annotations
@@ -12,9 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stakes.tree.criteria import COST, GAIN_RATIO, node_loss
+from stakes.tree.criteria import COST, GAIN_RATIO, GINI, node_loss
 from stakes.tree.growing import Nodes, Settings, Space, _fixed_point
-from stakes.tree.histogram import BINS, Bytes, Ints
+from stakes.tree.histogram import BINS, Bytes, Ints, Rows, pick
 from stakes.tree.jit import kernel
 from stakes.tree.splitting import (
     ENTRIES,
@@ -25,15 +26,17 @@ from stakes.tree.splitting import (
     RIGHT,
     Split,
     best_split,
-    read_all,
+    read_used,
+    scan_weights,
     sort_by_share,
+    takes_together,
 )
 
 __all__ = ["Stump", "Stumps"]
 
 Floats = NDArray[np.float64]
 
-# Features whose bins are read as one word, and whose histograms fit into the nearest cache together.
+# Features whose bins are read as one word, and whose histograms of one class fit into the nearest cache together.
 BLOCK = 8
 # With fewer records than this, another thread costs more than it saves.
 MANY = 4096
@@ -47,12 +50,18 @@ class Stump(NamedTuple):
 
 
 @kernel
+def _load(weight: Floats, place: Rows, scale: float, count_bits: int, payload: Ints) -> None:
+    """Put the payload of each record (see ``histogram``) in its place."""
+    for i in range(weight.shape[0]):
+        payload[place[i]] = (np.int64(weight[i] * scale + 0.5) << count_bits) | 1
+
+
+@kernel
 def _search(
     words: NDArray[np.uint64],
     block: int,
-    positive: Bytes,
-    weight: Floats,
-    scale: float,
+    payload: Ints,
+    n_negative: int,
     count_bits: int,
     n_bins: NDArray[np.int32],
     categoricals: Bytes,
@@ -62,31 +71,51 @@ def _search(
 ) -> Split:
     """Make the histograms of a block of features, and return the best split on one of them."""
     hist[block] = 0
-    above, below = np.int64(0), np.int64(0)
-    for i in range(words.shape[0]):
-        value = (np.int64(weight[i] * scale + 0.5) << count_bits) | 1
-        side = np.int64(positive[i])
-        above += value * side
-        below += value * (1 - side)
-        word = words[i, block]
-        for j in range(BLOCK):
-            hist[block, j, 2 * np.int64((word >> np.uint64(8 * j)) & np.uint64(0xFF)) + side] += value
-    all_p, all_n, all_c = above >> count_bits, below >> count_bits, np.int64(words.shape[0])
+    n = np.int64(words.shape[1])
+    for side in range(2):
+        start, end = (n_negative, n) if side else (0, n_negative)
+        for i in range(start, end):
+            value, word = payload[i], words[block, i]
+            for j in range(BLOCK):
+                hist[block, j, BINS * side + np.int64((word >> np.uint64(8 * j)) & np.uint64(0xFF))] += value
+    below, above = np.int64(0), np.int64(0)
+    for bin_ in range(BINS):
+        below += hist[block, 0, bin_]
+        above += hist[block, 0, BINS + bin_]
+    all_p, all_n = above >> count_bits, below >> count_bits
+    merges = takes_together(criterion, min_leaf, all_p, all_n)
+    few_hist = np.zeros(2 * BINS, np.int64)
+    used = np.zeros(4, np.uint64)
     occupied = np.empty(ENTRIES, np.int64)
+    scratch = np.empty((5, BINS), np.float64)
     best = NO_SPLIT
     for j in range(min(BLOCK, n_bins.shape[0] - BLOCK * block)):
         feature = BLOCK * block + j
         categorical = categoricals[feature] != 0
-        merge = min_leaf <= 1 and not categorical
-        k = read_all(occupied, hist, block, j, n_bins[feature], count_bits, merge)
+        complete = hist[block, j, MISSING] | hist[block, j, BINS + MISSING] == 0
+        if complete and criterion in (GINI, COST) and not (categorical or merges):
+            best = scan_weights(
+                best, hist, block, j, n_bins[feature], all_p, all_n, n, feature, criterion == COST, min_leaf,
+                count_bits, scratch,
+            )  # fmt: skip
+            continue
+        pick(few_hist, used, hist, block, j, n_bins[feature], count_bits)
+        k = read_used(occupied, few_hist, used, count_bits, merges and not categorical)
         if k < 2:
             continue
         if categorical:
             sort_by_share(occupied, k)
-        best, _, _ = best_split(
-            best, occupied, k, all_p, all_n, all_c, feature, categorical, criterion, min_leaf, -np.inf
-        )
+        best, _, _ = best_split(best, occupied, k, all_p, all_n, n, feature, categorical, criterion, min_leaf, -np.inf)
     return best
+
+
+@kernel
+def _route(
+    words: NDArray[np.uint64], block: int, j: int, place: Rows, goes_left: NDArray[np.bool_], leaf: NDArray[np.int32]
+) -> None:
+    """Tell the leaf of each record by its bin of feature `j` of a block."""
+    for i in range(place.shape[0]):
+        leaf[i] = 1 - goes_left[(words[block, place[i]] >> np.uint64(8 * j)) & np.uint64(0xFF)]
 
 
 class Stumps:
@@ -115,31 +144,36 @@ class Stumps:
     ) -> None:
         assert settings.max_depth == 1
         assert settings.criterion != GAIN_RATIO
-        self.bins = bins
-        self.words = np.ascontiguousarray(bins).view(np.uint64)
-        self.positive = positive
+        order = np.argsort(positive, kind="stable")
+        self.place = np.empty(order.size, np.int32)
+        self.place[order] = np.arange(order.size, dtype=np.int32)
+        # One row per block of features.
+        self.words = np.ascontiguousarray(np.ascontiguousarray(bins).view(np.uint64)[order].T)
+        self.n_negative = np.int64(np.count_nonzero(positive == 0))
         self.space = space
         self.settings = settings
         self.once = np.ones(positive.size, np.int32)
-        self.hist = np.empty((self.words.shape[1], BLOCK, 2 * BINS), np.int64)
+        self.payload = np.empty(positive.size, np.int64)
+        self.hist = np.empty((len(self.words), BLOCK, 2 * BINS), np.int64)
         self.each = each if positive.size >= MANY else map
 
     def grow(self, weight: Floats) -> Stump:
         """Return the best stump for records with these weights; for the cost criterion they include the cost."""
         scale, count_bits = _fixed_point(weight, self.once)
+        _load(weight, self.place, scale, count_bits, self.payload)
 
         def search(block: int) -> Split:
             return _search(
-                self.words, block, self.positive, weight, scale, count_bits, self.space.n_bins,
+                self.words, block, self.payload, self.n_negative, count_bits, self.space.n_bins,
                 self.space.categorical, self.settings.criterion, self.settings.min_samples_leaf, self.hist,
             )  # fmt: skip
 
         # The first of equally good splits, as in `grow`: the result does not depend on who found what when.
-        best = min(self.each(search, range(self.words.shape[1])), key=lambda split: (split.loss, split.tie))
-        whole = _sums(self.hist[0, 0].reshape(BINS, 2), count_bits)
+        best = min(self.each(search, range(len(self.words))), key=lambda split: (split.loss, split.tie))
+        whole = _sums(self.hist[0, 0].reshape(2, BINS), count_bits)
         if not self._worth(best, *whole):
             root = _nodes(*whole, scale)
-            return Stump(root, np.zeros(self.positive.size, np.int32))
+            return Stump(root, np.zeros(self.place.size, np.int32))
         return self._split(best, whole, scale, count_bits)
 
     def _worth(self, best: Split, count: Ints, weight: Ints) -> bool:
@@ -153,8 +187,8 @@ class Stumps:
 
     def _split(self, best: Split, whole: tuple[Ints, Ints], scale: float, count_bits: int) -> Stump:
         block, j = divmod(best.feature, BLOCK)
-        hist = self.hist[block, j].reshape(BINS, 2)
-        seen = hist.any(axis=1)
+        hist = self.hist[block, j].reshape(2, BINS)
+        seen = hist.any(axis=0)
         categorical = self.space.categorical[best.feature] != 0
         if categorical:
             goes_left = _first_categories(hist >> count_bits, seen, best.entries)
@@ -166,7 +200,7 @@ class Stumps:
             goes_left = np.arange(BINS) <= cut
             goes_left[MISSING] = missing == LEFT
         count, weight = whole
-        left_count, left_weight = _sums(hist[goes_left], count_bits)
+        left_count, left_weight = _sums(hist[:, goes_left], count_bits)
         if missing == NOT_SEEN:
             # What was never seen goes with the majority.
             missing = LEFT if 2 * left_count.sum() >= count.sum() else RIGHT
@@ -181,13 +215,14 @@ class Stumps:
             nodes.category_set[0] = 0
             bits = np.packbits(np.where(seen, goes_left, missing == LEFT), bitorder="little")
             nodes = nodes._replace(categories_left=bits.view("<u8").astype(np.uint64).reshape(1, 4))
-        leaf = np.where(goes_left, 0, 1).astype(np.int32)
-        return Stump(nodes, leaf.take(self.bins[:, best.feature]))
+        leaf = np.empty(self.place.size, np.int32)
+        _route(self.words, block, j, self.place, goes_left, leaf)
+        return Stump(nodes, leaf)
 
 
 def _sums(hist: Ints, count_bits: int) -> tuple[Ints, Ints]:
     """Return the counts and the weights of both classes in some bins."""
-    total = hist.sum(axis=0)
+    total = hist.sum(axis=1)
     return total & ((1 << count_bits) - 1), total >> count_bits
 
 
@@ -201,8 +236,8 @@ def _cut(centers: Floats, low: int, high: int) -> int:
 
 def _first_categories(weight: Ints, seen: NDArray[np.bool_], n: int) -> NDArray[np.bool_]:
     """Return which bins are the first `n` of those seen, ordered by their share of positives."""
-    total = weight.sum(axis=1)
-    share = np.where(total > 0, weight[:, 1] / np.maximum(total, 1), 0.5)
+    total = weight.sum(axis=0)
+    share = np.where(total > 0, weight[1] / np.maximum(total, 1), 0.5)
     bins = np.flatnonzero(seen)
     first = np.zeros(BINS, np.bool_)
     first[bins[np.argsort(share[bins], kind="stable")[:n]]] = True
