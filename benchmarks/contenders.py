@@ -128,8 +128,13 @@ def _imbalance(train: Records) -> float:
     return float((train.y == 0).sum() / (train.y == 1).sum())
 
 
-def _cost_tree() -> CostTreeClassifier:
-    return CostTreeClassifier(criterion="cost")
+def _cost_tree(**options: Any) -> CostTreeClassifier:
+    return CostTreeClassifier(criterion="cost", **options)
+
+
+def _saving_tree() -> CostTreeClassifier:
+    """Return a tree that grows while a split saves money, as those of empulse do, and no further."""
+    return _cost_tree(break_ties=False)
 
 
 OURS = {
@@ -137,6 +142,9 @@ OURS = {
     "bagging": _ours(lambda s: CostBaggingClassifier(n_estimators=s.trees)),
     "forest": _ours(lambda s: CostBaggingClassifier(n_estimators=s.trees, features="per_split")),
     "AdaBoost": _ours(lambda s: CostBoostClassifier(n_estimators=s.trees, decision=Decision(threshold="half"))),
+    "saving tree": _ours(lambda s: _saving_tree()),
+    "saving forest": _ours(lambda s: CostBaggingClassifier(_saving_tree(), n_estimators=s.trees, features="per_split")),
+    "saving bagging": _ours(lambda s: CostBaggingClassifier(_saving_tree(), n_estimators=s.trees)),
     "cost tree": _ours(lambda s: _cost_tree()),
     "cost forest": _ours(lambda s: CostBaggingClassifier(_cost_tree(), n_estimators=s.trees, features="per_split")),
     "cost bagging": _ours(lambda s: CostBaggingClassifier(_cost_tree(), n_estimators=s.trees)),
@@ -325,6 +333,11 @@ def _empulse(make: Callable[[Any, Setting], Any]) -> Contender:
     return Contender(fit, decide=_by_label, needs="empulse", environment="empulse")
 
 
+EMPULSE_TREE = _empulse(lambda models, s: models.CSTreeClassifier())
+EMPULSE_FOREST = _empulse(lambda models, s: models.CSForestClassifier(s.trees, n_jobs=s.threads))
+EMPULSE_BAGGING = _empulse(lambda models, s: models.CSBaggingClassifier(n_estimators=s.trees, n_jobs=s.threads))
+
+
 # R
 
 
@@ -384,8 +397,10 @@ PEERS = {
     "YDF bagging": _ydf(ALL_FEATURES),
     "YDF forest": _ydf(SQUARE_ROOT),
     "YDF forest, 255 bins": _ydf(SQUARE_ROOT, discretize_numerical_columns=True),
-    "empulse tree": _empulse(lambda models, s: models.CSTreeClassifier()),
-    "empulse forest": _empulse(lambda models, s: models.CSForestClassifier(s.trees, n_jobs=s.threads)),
-    "empulse bagging": _empulse(lambda models, s: models.CSBaggingClassifier(n_estimators=s.trees, n_jobs=s.threads)),
+    "empulse tree": EMPULSE_TREE,
+    "empulse forest": EMPULSE_FOREST,
+    "empulse bagging": EMPULSE_BAGGING,
+    "empulse forest, ours deeper": EMPULSE_FOREST,
+    "empulse bagging, ours deeper": EMPULSE_BAGGING,
     "R rpart bagging": Contender(_rpart, score=_rpart_share, needs="Rscript", versions=_rpart_versions),
 }

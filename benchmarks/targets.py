@@ -44,6 +44,8 @@ TARGETS = {
     **_faster("imbalanced-learn EasyEnsemble", 10, "noisy", "rare"),
     **_faster("empulse forest", 5, "noisy", "rare"),
     **_faster("empulse bagging", 50, "noisy", "rare"),
+    **_faster("empulse forest, ours deeper", 5, "noisy", "rare"),
+    **_faster("empulse bagging, ours deeper", 50, "noisy", "rare"),
     **_faster("YDF forest", 8, "noisy", "rare"),
     **_faster("YDF bagging", 12, "noisy", "rare"),
     **_faster("LightGBM bagging", 5, "rare"),

@@ -293,7 +293,7 @@ class CostBaggingClassifier(MemberClassifier):
             seen += drawn
         rate = float(np.average(plot.positive, weights=plot.weight)) if self.prior_correction else None
         self.members_ = TreeMembers(Trees.join(_given_away(grown)), weighted=self.weighted, base_rate=rate)
-        return np.column_stack(seen)
+        return np.stack(seen).T
 
     def _make_models(self, shared: _Shared, seeds: list[Any]) -> Bools:
         labels = self._decode(np.array([False, True]))
@@ -315,7 +315,7 @@ class CostBaggingClassifier(MemberClassifier):
             base_rate=float(shared.records.positive.mean()) if self.prior_correction else None,
             sampled_rates=np.array(rates),
         )
-        return np.column_stack(seen)
+        return np.stack(seen).T
 
     def _run(self, jobs: Any, n_members: int) -> Any:
         n_parts = len(_parts(list(range(n_members)), self._n_threads))

@@ -102,8 +102,8 @@ class ValidationRecords:
 
     def __init__(self, records: Records, seen: Bools | None = None) -> None:
         self.records = records
-        # A bit per record and member: small enough to keep.
-        self._unseen = None if seen is None else np.packbits(~seen, axis=1)
+        # A bit per member and record: small enough to keep.
+        self._unseen = None if seen is None else np.packbits(~seen.T, axis=1)
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name != "_evidence"}
@@ -120,7 +120,8 @@ class ValidationRecords:
         """Return whether each member counts for each record; None if all do."""
         if self._unseen is None:
             return None
-        return np.unpackbits(self._unseen, axis=1, count=len(members)).astype(np.bool_)
+        unseen = np.unpackbits(self._unseen, axis=1, count=len(self.records))
+        return np.ascontiguousarray(unseen.T).view(np.bool_)
 
 
 class CostClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):

@@ -158,6 +158,8 @@ class Costs:
 
     def class_means(self, y: ArrayLike) -> Costs:
         """Return constant costs: the mean fp over the negatives and the mean fn over the positives of `y`."""
+        if self.constant:
+            return self
         y = np.asarray(y)
         self.for_records(y.shape[0], "y")
 

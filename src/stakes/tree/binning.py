@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -59,8 +60,7 @@ class Binning:
     def fit(self, table: Table) -> Binning:
         """Find the bins of each feature."""
         rows = _sample(len(table))
-        with ThreadPoolExecutor(self.n_threads) as pool:
-            found = list(pool.map(lambda column: self._find_bins(column, rows), table))
+        found = self._each(lambda column: self._find_bins(column, rows), table)
         n_features = len(found)
         self.names_ = table.names
         self.categories_: list[dict[str, int] | None] = [bins if isinstance(bins, dict) else None for bins in found]
@@ -107,13 +107,15 @@ class Binning:
                     numbers = np.asarray(column[block], dtype=np.float64).reshape(-1, 1, order="F")
                     _cut(numbers, self.cuts_, bins[block], j)
 
-        if len(blocks) == 1 or self.n_threads == 1:
-            for block in blocks:
-                fill(block)
-        else:
-            with ThreadPoolExecutor(self.n_threads) as pool:
-                list(pool.map(fill, blocks))
+        self._each(fill, blocks)
         return bins
+
+    def _each(self, action: Callable[[Any], Any], items: Iterable[Any]) -> list[Any]:
+        """Apply an action to items, by all threads."""
+        if self.n_threads == 1:
+            return list(map(action, items))
+        with ThreadPoolExecutor(self.n_threads) as pool:
+            return list(pool.map(action, items))
 
 
 class Binned:
@@ -180,10 +182,13 @@ def _number_bins(
     else:
         # About equal numbers of records. A value with more than twice its share has a bin to itself: it may cut a bin
         # of other values in two, and fewer than half of the bins are needed for such values, so there is room for both.
-        heavy = counts > 2 * counts.sum() / max_bins
-        share = np.where(heavy, 0, counts).cumsum()
-        numbers = (share * ((max_bins - 2 * heavy.sum()) / share[-1]) - 1e-9).astype(int)
-        last = np.flatnonzero((np.diff(numbers) > 0) | heavy[:-1] | heavy[1:])
+        heavy = np.flatnonzero(counts > 2 * counts.sum() / max_bins)
+        counts[heavy] = 0
+        share = counts.cumsum()
+        n_bins = max_bins - 2 * heavy.size
+        first = np.searchsorted(share * (n_bins / share[-1]) - 1e-9, np.arange(1, n_bins))
+        last = np.unique(np.concatenate([first, heavy, heavy + 1])) - 1
+        last = last[(last >= 0) & (last < values.size - 1)]
         firsts, lasts = np.r_[0, last + 1], np.r_[last, values.size - 1]
         middles = values[firsts] / 2 + values[lasts] / 2
     # Halves first: the sum of two huge values is not finite. Never the value on the right: it belongs there.

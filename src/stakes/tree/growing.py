@@ -51,6 +51,8 @@ __all__ = ["Nodes", "Settings", "Space", "grow"]
 # Nodes with fewer records than this list the bins they use; larger ones read whole histograms (measured). The first is
 # for where cuts are scored by vector instructions.
 FEW_SCORED, FEW = 40, 96
+# With fewer than one record in this many in the sample, those are picked out before the others are read once more.
+SPARSE = 8
 # A node whose records fit into this many bytes gets a copy of them, so that its subtree works in the cache (measured).
 CACHE_BYTES = 1 << 18
 
@@ -294,10 +296,12 @@ def _find_split(
     few_hist: Ints,
     used: NDArray[np.uint64],
     occupied: Ints,
-    scratch: NDArray[np.float64],
-    sums: Words,
-    score: NDArray[np.float32],
-    score_bits: NDArray[np.int32],
+    sums: Ints,
+    score: NDArray[np.float64],
+    score_bits: Ints,
+    narrow_sums: Words,
+    narrow_score: NDArray[np.float32],
+    narrow_score_bits: NDArray[np.int32],
     features: Rows,
     random: NDArray[np.uint64],
     n_bins: NDArray[np.int32],
@@ -342,8 +346,8 @@ def _find_split(
             if slot >= 0 and j < hist.shape[1] and is_narrow:
                 if criterion == GINI and not categorical and narrow[slot, j, MISSING] == 0:
                     best, top = scan_narrow(
-                        best, top, narrow, slot, j, n_bins[feature], all_p, all_n, feature, min_leaf, sums, score,
-                        score_bits,
+                        best, top, narrow, slot, j, n_bins[feature], all_p, all_n, feature, min_leaf, narrow_sums,
+                        narrow_score, narrow_score_bits,
                     )  # fmt: skip
                     continue
                 pick_narrow(few_hist, used, narrow, slot, j, n_bins[feature])
@@ -352,7 +356,7 @@ def _find_split(
                 if scannable and hist[slot, j, MISSING] | hist[slot, j, BINS + MISSING] == 0:
                     best = scan_weights(
                         best, hist, slot, j, n_bins[feature], all_p, all_n, all_c, feature, criterion == COST, min_leaf,
-                        count_bits, scratch,
+                        count_bits, sums, score, score_bits,
                     )  # fmt: skip
                     continue
                 pick(few_hist, used, hist, slot, j, n_bins[feature], count_bits)
@@ -392,6 +396,10 @@ def grow(
     `features` are the ones this tree may use.
     """
     tell_before_compiling(_grow)
+    rows = np.flatnonzero(multiplicity)
+    if SPARSE * rows.size < multiplicity.size:
+        bins, positive, multiplicity = bins[rows], positive[rows], multiplicity[rows]
+        weight = weight[rows] if weight.size else weight
     made, n_nodes, n_sets, scale = _grow(bins, positive, multiplicity, weight, features, space, settings)
     kept = made._replace(categories_left=made.categories_left[:n_sets])
     kept = Nodes(*(array[:n_nodes].copy() for array in kept))
@@ -444,10 +452,12 @@ def _grow(
     used = np.zeros(4, np.uint64)
     occupied = np.empty(ENTRIES, np.int64)
     narrow = np.zeros((n_slots if count_bits == 0 else 0, n_features, BINS), np.uint32)
-    scratch = np.empty((5, BINS), np.float64)
-    sums = np.empty(BINS, np.uint32)
-    score = np.empty(BINS, np.float32)
-    score_bits = score.view(np.int32)
+    sums = np.empty((4, BINS), np.int64)
+    score = np.empty(BINS, np.float64)
+    score_bits = score.view(np.int64)
+    narrow_sums = np.empty(BINS, np.uint32)
+    narrow_score = np.empty(BINS, np.float32)
+    narrow_score_bits = narrow_score.view(np.int32)
     goes_left = np.empty(BINS, np.bool_)
     seen = np.empty(BINS, np.bool_)
     random = np.empty(1, np.uint64)
@@ -494,7 +504,8 @@ def _grow(
         loss_here = node_loss(criterion, float(whole[node, 1]), float(whole[node, 0]))
         best = _find_split(
             my_bins, my_payload, my_positive, rows, start, end, slot, hist, narrow, few_hist, used, occupied,
-            scratch, sums, score, score_bits, features, random, space.n_bins, space.categorical, settings, count_bits,
+            sums, score, score_bits, narrow_sums, narrow_score, narrow_score_bits, features, random, space.n_bins,
+            space.categorical, settings, count_bits,
             whole[node, 1], whole[node, 0], count[node, 0] + count[node, 1], loss_here,
         )  # fmt: skip
         if best.feature < 0 or (criterion == COST and not settings.break_ties and best.loss >= loss_here):

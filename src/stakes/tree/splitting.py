@@ -32,8 +32,10 @@ MISSING = 0  # the bin of missing values, of every feature
 
 # A class is rare with at most one in this many of the weight.
 RARE = 10
-# Scores in single precision that are no further apart, in units of the last bit, may be in the wrong order.
+# Scores that are no further apart, in units of the last bit, may be in the wrong order.
 ROUNDING = 16
+# More than any loss in whole numbers, and more than the bits of any float.
+WORST = np.int64(2**63 - 1)
 
 
 # The bins that a node's records fall into, in the order in which they can be cut apart: a column of five numbers each.
@@ -168,12 +170,15 @@ def scan_weights(
     by_cost: bool,
     min_leaf: int,
     count_bits: int,
-    sums: NDArray[np.float64],
+    sums: Ints,
+    score: NDArray[np.float64],
+    score_bits: Ints,
 ) -> Split:
     """Return the better of `best` and the best cut of histogram `j` by the Gini or the cost criterion.
 
     For weights, and a numeric feature without missing values. All cuts are judged, also those after empty bins, by
-    loops without a branch: the processor would guess wrong whether the next bin is empty. `sums` is scratch space.
+    loops without a branch that the compiler turns into vector instructions. `sums` and `score` are scratch space, and
+    scores are compared by their bits, as in `scan_narrow`.
     """
     mask = (np.int64(1) << count_bits) - 1
     p, n, c = np.int64(0), np.int64(0), np.int64(0)
@@ -185,34 +190,48 @@ def scan_weights(
         sums[0, bin_] = p
         sums[1, bin_] = n
         sums[2, bin_] = c
-    whole_p, whole_n = float(all_p), float(all_n)
+    lowest = WORST
     if by_cost:
         for bin_ in range(n_bins):
-            left_p, left_n = sums[0, bin_], sums[1, bin_]
-            right_p, right_n = whole_p - left_p, whole_n - left_n
-            sums[3, bin_] = min(left_p, left_n) + min(right_p, right_n)
-            left, right = left_p + left_n, right_p + right_n
-            tie_left = 2.0 * left_p * left_n / left if left > 0.0 else 0.0
-            sums[4, bin_] = tie_left + (2.0 * right_p * right_n / right if right > 0.0 else 0.0)
+            left_p, left_n, left_c = sums[0, bin_], sums[1, bin_], sums[2, bin_]
+            lost = min(left_p, left_n) + min(all_p - left_p, all_n - left_n)
+            sums[3, bin_] = lost if left_c >= min_leaf and all_c - left_c >= min_leaf else WORST
+        for bin_ in range(n_bins):
+            lowest = min(lowest, sums[3, bin_])
+        if lowest == WORST or float(lowest) > best.loss:
+            return best
     else:
         for bin_ in range(n_bins):
-            left_p, left_n = sums[0, bin_], sums[1, bin_]
-            right_p, right_n = whole_p - left_p, whole_n - left_n
-            left, right = left_p + left_n, right_p + right_n
-            impure = left_p * left_n * right + right_p * right_n * left
-            sizes = left * right
-            lost = 2.0 * impure / sizes
-            # One side without weight is no side: the loss is that of the other.
-            sums[3, bin_] = lost if sizes > 0.0 else 2.0 * whole_p * whole_n / (whole_p + whole_n)
-            sums[4, bin_] = 0.0
+            left_c = sums[2, bin_]
+            # Where a cut may be.
+            sums[3, bin_] = lowest if left_c >= min_leaf and all_c - left_c >= min_leaf else np.int64(-1)
+    # Gini is the loss itself, or what tells cuts of equal cost apart.
+    whole_p, whole_n = float(all_p), float(all_n)
+    undivided = gini_loss(whole_p, whole_n)
     for bin_ in range(n_bins):
-        loss, tie, c_left = sums[3, bin_], sums[4, bin_], sums[2, bin_]
-        better = loss < best.loss or (loss == best.loss and tie < best.tie)
-        if better and c_left >= min_leaf and all_c - c_left >= min_leaf:
-            high = bin_ + 1
-            while hist[slot, j, high] | hist[slot, j, BINS + high] == 0:
-                high += 1
-            best = Split(loss, tie, feature, np.int64(bin_), np.int64(high), NOT_SEEN, 0)
+        left_p, left_n = float(sums[0, bin_]), float(sums[1, bin_])
+        right_p, right_n = whole_p - left_p, whole_n - left_n
+        left, right = left_p + left_n, right_p + right_n
+        impure = left_p * left_n * right + right_p * right_n * left
+        sizes = left * right
+        # One side without weight is no side: the loss is that of the other.
+        lost = 2.0 * impure / sizes if sizes > 0.0 else undivided
+        score[bin_] = lost if sums[3, bin_] == lowest else np.inf
+    top = WORST
+    for bin_ in range(n_bins):
+        top = min(top, score_bits[bin_])
+    for bin_ in range(n_bins):
+        if score_bits[bin_] <= top + ROUNDING and score[bin_] < np.inf:
+            loss, tie = score[bin_], 0.0
+            if by_cost:
+                left_p, left_n = float(sums[0, bin_]), float(sums[1, bin_])
+                loss = float(lowest)
+                tie = gini_loss(left_p, left_n) + gini_loss(whole_p - left_p, whole_n - left_n)
+            if loss < best.loss or (loss == best.loss and tie < best.tie):
+                high = bin_ + 1
+                while hist[slot, j, high] | hist[slot, j, BINS + high] == 0:
+                    high += 1
+                best = Split(loss, tie, feature, np.int64(bin_), np.int64(high), NOT_SEEN, 0)
     return best
 
 

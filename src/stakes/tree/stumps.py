@@ -87,7 +87,9 @@ def _search(
     few_hist = np.zeros(2 * BINS, np.int64)
     used = np.zeros(4, np.uint64)
     occupied = np.empty(ENTRIES, np.int64)
-    scratch = np.empty((5, BINS), np.float64)
+    sums = np.empty((4, BINS), np.int64)
+    score = np.empty(BINS, np.float64)
+    score_bits = score.view(np.int64)
     best = NO_SPLIT
     for j in range(min(BLOCK, n_bins.shape[0] - BLOCK * block)):
         feature = BLOCK * block + j
@@ -96,7 +98,7 @@ def _search(
         if complete and criterion in (GINI, COST) and not (categorical or merges):
             best = scan_weights(
                 best, hist, block, j, n_bins[feature], all_p, all_n, n, feature, criterion == COST, min_leaf,
-                count_bits, scratch,
+                count_bits, sums, score, score_bits,
             )  # fmt: skip
             continue
         pick(few_hist, used, hist, block, j, n_bins[feature], count_bits)

@@ -53,6 +53,8 @@ class Trees:
             column.clear()
         end = np.cumsum(sizes)
         for name, before in (("left", end - sizes), ("category_set", np.cumsum(n_sets) - n_sets)):
+            if not before.any():
+                continue
             for first, stop, shift in zip(end - sizes, end, before, strict=True):
                 numbers = joined[name][first:stop]
                 numbers[numbers >= 0] += np.int32(shift)

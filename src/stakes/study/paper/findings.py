@@ -79,12 +79,15 @@ def _high_ranks(application: Application, models: pl.DataFrame) -> Finding:
                 sentences.append(f"{_within(limit)}there are no {name}.")
                 holds = False
                 continue
+            share = len(ranks) / best.height
             among = " and ".join(f"{best.head(top).filter(kind).height} of the best {top}" for top in TOP)
             sentences.append(
-                f"{_within(limit)}{name} are {len(ranks) / best.height:.0%} of the {best.height:,} models and {among} "
+                f"{_within(limit)}{name} are {share:.0%} of the {best.height:,} models and {among} "
                 f"on test records; the best of them is number {ranks[0]}."
             )
-            holds &= ranks[0] <= TOP[0]
+            # Not by their number alone: among the best there have to be no fewer of them than among all.
+            few, many = TOP
+            holds &= ranks[0] <= few and best.head(many).filter(kind).height >= share * min(many, best.height)
     return Finding("DMECC-ensembles and majority threshold adjustment (MTA) rank high.", holds, sentences)
 
 
