@@ -41,6 +41,9 @@ __all__ = ["CostBaggingClassifier"]
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 
+# Boosting of fewer records than this is mostly Python code: threads would wait for one another (measured).
+MANY = 4096
+
 
 class CostBaggingClassifier(MemberClassifier):
     """Bagging, random forests and random decision forests, in all their cost-sensitive forms.
@@ -288,7 +291,7 @@ class CostBaggingClassifier(MemberClassifier):
         )
         grown: list[Nodes] = []
         seen: list[Bools] = []
-        for trees, drawn in self._run(jobs, len(seeds)):
+        for trees, drawn in self._run(jobs, len(seeds), n_jobs=self.n_jobs):
             grown += trees
             seen += drawn
         rate = float(np.average(plot.positive, weights=plot.weight)) if self.prior_correction else None
@@ -302,7 +305,8 @@ class CostBaggingClassifier(MemberClassifier):
         columns: list[Any] = []
         rates: list[float] = []
         seen: list[Bools] = []
-        for made in self._run(jobs, len(seeds)):
+        alone = isinstance(self.estimator, MemberClassifier) and shared.sample_size(seeds[0]) < MANY
+        for made in self._run(jobs, len(seeds), n_jobs=1 if alone else self.n_jobs):
             for model, chosen, rate, drawn in made:
                 models.append(model)
                 columns.append(chosen)
@@ -317,9 +321,9 @@ class CostBaggingClassifier(MemberClassifier):
         )
         return np.stack(seen).T
 
-    def _run(self, jobs: Any, n_members: int) -> Any:
+    def _run(self, jobs: Any, n_members: int, *, n_jobs: int | None) -> Any:
         n_parts = len(_parts(list(range(n_members)), self._n_threads))
-        results = Parallel(n_jobs=self.n_jobs, prefer="threads", return_as="generator")(jobs)
+        results = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")(jobs)
         return progress(results, n_parts, f"{n_members} members", self.verbose)
 
     def _votes(self) -> Votes:
@@ -444,6 +448,10 @@ class _Shared:
             return Sample(counts)
         new_rows = np.repeat(np.arange(new.size), drawn[rows.size :])
         return Sample(counts, take_rows(pre.X_new, new_rows), new[new_rows])
+
+    def sample_size(self, seed: Any) -> int:
+        """Return how many records the sample of a member has, synthetic ones aside."""
+        return int(self.sample(np.random.default_rng(seed)).counts.sum())
 
     def draw_features(self, rng: np.random.Generator) -> NDArray[np.int32]:
         """Draw the features of a member."""

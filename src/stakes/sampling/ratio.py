@@ -212,24 +212,20 @@ def class_sizes(n_positive: int, n_negative: int, rho: float, share: float) -> t
 def _ratio_counts(y: NDArray[Any], costs: Costs, rng: np.random.Generator, share: float) -> Counts:
     classes = split_classes(y)
     sizes = class_sizes(classes[0].size, classes[1].size, cost_ratio(costs.class_means(y)), share)
-    counts = np.ones(y.size, dtype=np.int64)
+    counts = np.zeros(y.size, dtype=np.int64)
     for rows, size in zip(classes, sizes, strict=True):
         if size < rows.size:
-            _cut(counts, rows, size, rng)
-        elif size > rows.size:
-            counts[rows] += _throw(size - rows.size, rows.size, rng)
+            counts[_some(rows, size, rng)] = 1
+        else:
+            counts[rows] = 1 + _throw(size - rows.size, rows.size, rng)
     return counts
 
 
-def _cut(counts: Counts, rows: NDArray[np.intp], size: int, rng: np.random.Generator) -> None:
-    """Set all but `size` of `rows` to zero, drawing those to keep or those to drop, whichever are fewer."""
+def _some(rows: NDArray[np.intp], size: int, rng: np.random.Generator) -> NDArray[np.intp]:
+    """Return `size` of `rows`, drawing those to keep or those to drop, whichever are fewer."""
     fewer = min(size, rows.size - size)
-    drawn = rows[rng.choice(rows.size, fewer, replace=False, shuffle=False)]
-    if fewer == size:
-        counts[rows] = 0
-        counts[drawn] = 1
-    else:
-        counts[drawn] = 0
+    drawn = rng.choice(rows.size, fewer, replace=False, shuffle=False)
+    return rows[drawn] if fewer == size else np.delete(rows, drawn)
 
 
 def _throw(balls: int, boxes: int, rng: np.random.Generator) -> Counts:

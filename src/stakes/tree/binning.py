@@ -23,6 +23,8 @@ MAX_BINS = BINS - 1
 SAMPLE = 50_000
 # Rows are binned in blocks of this many, so that a float64 copy of a block stays in the cache.
 BLOCK = 4096
+# With fewer records than this, another thread costs more than it saves.
+MANY = 8192
 
 
 class Binning:
@@ -60,7 +62,7 @@ class Binning:
     def fit(self, table: Table) -> Binning:
         """Find the bins of each feature."""
         rows = _sample(len(table))
-        found = self._each(lambda column: self._find_bins(column, rows), table)
+        found = self._each(lambda column: self._find_bins(column, rows), table, len(table))
         n_features = len(found)
         self.names_ = table.names
         self.categories_: list[dict[str, int] | None] = [bins if isinstance(bins, dict) else None for bins in found]
@@ -107,12 +109,12 @@ class Binning:
                     numbers = np.asarray(column[block], dtype=np.float64).reshape(-1, 1, order="F")
                     _cut(numbers, self.cuts_, bins[block], j)
 
-        self._each(fill, blocks)
+        self._each(fill, blocks, n)
         return bins
 
-    def _each(self, action: Callable[[Any], Any], items: Iterable[Any]) -> list[Any]:
-        """Apply an action to items, by all threads."""
-        if self.n_threads == 1:
+    def _each(self, action: Callable[[Any], Any], items: Iterable[Any], n_records: int) -> list[Any]:
+        """Apply an action to items, by all threads where that pays."""
+        if self.n_threads == 1 or n_records < MANY:
             return list(map(action, items))
         with ThreadPoolExecutor(self.n_threads) as pool:
             return list(pool.map(action, items))
@@ -171,36 +173,73 @@ def _number_bins(
     column: NDArray[Any], rows: NDArray[np.intp] | slice, max_bins: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the cuts between the bins of a numeric feature, and a typical value of each bin."""
-    values, counts = _distinct(column[rows])
-    if values.size <= max_bins and not isinstance(rows, slice):
-        values, counts = _distinct(column)
-    if values.size == 0:
-        return np.empty(0), np.empty(0)
-    if values.size <= max_bins:
-        last = np.arange(values.size - 1)
-        middles = values
-    else:
-        # About equal numbers of records. A value with more than twice its share has a bin to itself: it may cut a bin
-        # of other values in two, and fewer than half of the bins are needed for such values, so there is room for both.
-        heavy = np.flatnonzero(counts > 2 * counts.sum() / max_bins)
-        counts[heavy] = 0
-        share = counts.cumsum()
-        n_bins = max_bins - 2 * heavy.size
-        first = np.searchsorted(share * (n_bins / share[-1]) - 1e-9, np.arange(1, n_bins))
-        last = np.unique(np.concatenate([first, heavy, heavy + 1])) - 1
-        last = last[(last >= 0) & (last < values.size - 1)]
-        firsts, lasts = np.r_[0, last + 1], np.r_[last, values.size - 1]
-        middles = values[firsts] / 2 + values[lasts] / 2
-    # Halves first: the sum of two huge values is not finite. Never the value on the right: it belongs there.
-    cuts = values[last] / 2 + values[last + 1] / 2
-    return np.where(cuts < values[last + 1], cuts, values[last]), middles
+    ordered = _ordered(column[rows])
+    if not isinstance(rows, slice) and _count_distinct(ordered) <= max_bins:
+        ordered = _ordered(column)
+    cuts, middles = np.empty(max_bins), np.empty(max_bins)
+    n_bins = _find_cuts(ordered, _count_distinct(ordered), max_bins, cuts, middles)
+    return cuts[: max(0, n_bins - 1)], middles[:n_bins]
 
 
-def _distinct(values: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    # Single precision is sorted in half the time.
-    numbers = np.asarray(values, dtype=np.float32 if values.dtype == np.float32 else np.float64)
-    distinct, counts = np.unique(numbers[~np.isnan(numbers)], return_counts=True)
-    return distinct.astype(np.float64), counts.astype(np.int64)
+def _ordered(values: NDArray[Any]) -> NDArray[np.float64]:
+    """Return the values that are not missing in order; those in single precision are sorted in half the time."""
+    ordered = np.sort(values if values.dtype == np.float32 else values.astype(np.float64))
+    return ordered[: np.searchsorted(ordered, np.nan)].astype(np.float64)
+
+
+def _count_distinct(ordered: NDArray[np.float64]) -> int:
+    return int(np.count_nonzero(ordered[1:] != ordered[:-1])) + min(1, ordered.size)
+
+
+@kernel
+def _find_cuts(
+    ordered: NDArray[np.float64],
+    n_distinct: int,
+    max_bins: int,
+    cuts: NDArray[np.float64],
+    middles: NDArray[np.float64],
+) -> int:
+    """Write the cuts between bins and the middle of each; return how many bins there are.
+
+    Bins have about equal numbers of records, or one value each where there are few. A value with more than twice its
+    share has a bin to itself: it may cut a bin of other values in two, and fewer than half of the bins are needed for
+    such values, so there is room for both.
+    """
+    n = ordered.shape[0]
+    each = n_distinct <= max_bins
+    most = 2 * n / max_bins
+    n_heavy, in_heavy = 0, 0
+    start = 0
+    for i in range(1, n + 1):
+        if i == n or ordered[i] != ordered[start]:
+            if i - start > most:
+                n_heavy += 1
+                in_heavy += i - start
+            start = i
+    scale = (max_bins - 2 * n_heavy) / (n - in_heavy) if n > in_heavy else 0.0
+    n_bins, number, light = 0, 0, 0
+    was_heavy = True
+    first = 0  # of the bin
+    start = 0  # of the value
+    for i in range(1, n + 1):
+        if i < n and ordered[i] == ordered[start]:
+            continue
+        heavy = i - start > most
+        light += 0 if heavy else i - start
+        number_here = int(light * scale - 1e-9)
+        if start > 0 and (each or heavy or was_heavy or number_here > number):
+            below, value = ordered[start - 1], ordered[start]
+            # Halves first: the sum of two huge values is not finite. Never the value on the right: it belongs there.
+            cut = below / 2 + value / 2
+            cuts[n_bins] = cut if cut < value else below
+            middles[n_bins] = below if each else ordered[first] / 2 + below / 2
+            n_bins += 1
+            first = start
+        number, was_heavy, start = number_here, heavy, i
+    if n > 0:
+        middles[n_bins] = ordered[n - 1] if each else ordered[first] / 2 + ordered[n - 1] / 2
+        n_bins += 1
+    return n_bins
 
 
 def _category_bins(column: pl.Series, max_bins: int) -> dict[str, int]:

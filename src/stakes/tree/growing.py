@@ -46,7 +46,7 @@ from stakes.tree.splitting import (
     takes_together,
 )
 
-__all__ = ["Nodes", "Settings", "Space", "grow"]
+__all__ = ["Nodes", "Settings", "Space", "find_split", "fixed_point", "grow"]
 
 # Nodes with fewer records than this list the bins they use; larger ones read whole histograms (measured). The first is
 # for where cuts are scored by vector instructions.
@@ -121,7 +121,7 @@ def _draw(features: Rows, j: int, state: NDArray[np.uint64]) -> None:
 
 
 @kernel
-def _fixed_point(weight: NDArray[np.float64], multiplicity: NDArray[np.int32]) -> tuple[float, int]:
+def fixed_point(weight: NDArray[np.float64], multiplicity: NDArray[np.int32]) -> tuple[float, int]:
     """Return the scale of weights as whole numbers, and the bits that counts need below them."""
     total, n = 0.0, 0
     for i in range(weight.shape[0]):
@@ -283,7 +283,7 @@ def _narrow_down(hist: Ints, narrow: Words, slot: int) -> None:
 
 
 @kernel
-def _find_split(
+def find_split(
     bins: Bytes,
     payload: Ints,
     positive: Bytes,
@@ -426,7 +426,7 @@ def _grow(
     zero, one = np.int64(0), np.int64(1)
     scale, count_bits = 1.0, zero
     if weight.shape[0] > 0:
-        scale, count_bits = _fixed_point(weight, multiplicity)
+        scale, count_bits = fixed_point(weight, multiplicity)
 
     n_rows = zero
     for i in range(multiplicity.shape[0]):
@@ -502,7 +502,7 @@ def _grow(
             _copy(my_bins, my_payload, my_positive, rows, start, end, n_rows)
             cached = 1
         loss_here = node_loss(criterion, float(whole[node, 1]), float(whole[node, 0]))
-        best = _find_split(
+        best = find_split(
             my_bins, my_payload, my_positive, rows, start, end, slot, hist, narrow, few_hist, used, occupied,
             sums, score, score_bits, narrow_sums, narrow_score, narrow_score_bits, features, random, space.n_bins,
             space.categorical, settings, count_bits,

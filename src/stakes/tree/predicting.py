@@ -22,7 +22,10 @@ FEATURE_MASK, BYTE = np.uint64(0xFFFFF), np.uint64(0xFF)
 MISSING_RIGHT, CATEGORICAL = np.uint64(1), np.uint64(2)
 MOST_FEATURES = int(FEATURE_MASK)
 
-BLOCK = 1024  # records whose bins stay in the cache while all trees are walked
+# Records that walk a tree before the next is loaded into the cache. Deep trees are larger than many records (measured).
+BLOCK = 1 << 14
+# With fewer walks than this, another thread costs more than it saves.
+MANY = 1 << 16
 
 
 def pack(nodes: Nodes) -> Words:
@@ -134,7 +137,7 @@ def leaf_ids(
     def walk(start: int, end: int) -> None:
         _walk(flat, width, packed, category_set, categories_left, roots, leaf_number, ids, start, end)
 
-    if n_threads == 1 or n <= BLOCK:
+    if n_threads == 1 or ids.size <= MANY:
         walk(0, n)
     else:
         edges = np.linspace(0, n, 4 * n_threads + 1).astype(int)

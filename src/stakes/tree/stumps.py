@@ -13,24 +13,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stakes.tree.criteria import COST, GAIN_RATIO, GINI, node_loss
-from stakes.tree.growing import Nodes, Settings, Space, _fixed_point
-from stakes.tree.histogram import BINS, Bytes, Ints, Rows, pick
+from stakes.tree.criteria import COST, GAIN_RATIO, node_loss
+from stakes.tree.growing import Nodes, Settings, Space, find_split, fixed_point
+from stakes.tree.histogram import BINS, Bytes, Ints, Rows
 from stakes.tree.jit import kernel
-from stakes.tree.splitting import (
-    ENTRIES,
-    LEFT,
-    MISSING,
-    NO_SPLIT,
-    NOT_SEEN,
-    RIGHT,
-    Split,
-    best_split,
-    read_used,
-    scan_weights,
-    sort_by_share,
-    takes_together,
-)
+from stakes.tree.splitting import ENTRIES, LEFT, MISSING, NOT_SEEN, RIGHT, Split
 
 __all__ = ["Stump", "Stumps"]
 
@@ -65,8 +52,7 @@ def _search(
     count_bits: int,
     n_bins: NDArray[np.int32],
     categoricals: Bytes,
-    criterion: int,
-    min_leaf: int,
+    settings: Settings,
     hist: Ints,
 ) -> Split:
     """Make the histograms of a block of features, and return the best split on one of them."""
@@ -82,33 +68,17 @@ def _search(
     for bin_ in range(BINS):
         below += hist[block, 0, bin_]
         above += hist[block, 0, BINS + bin_]
-    all_p, all_n = above >> count_bits, below >> count_bits
-    merges = takes_together(criterion, min_leaf, all_p, all_n)
-    few_hist = np.zeros(2 * BINS, np.int64)
-    used = np.zeros(4, np.uint64)
-    occupied = np.empty(ENTRIES, np.int64)
-    sums = np.empty((4, BINS), np.int64)
+    features = np.arange(BLOCK * block, min(BLOCK * (block + 1), n_bins.shape[0])).astype(np.int32)
     score = np.empty(BINS, np.float64)
-    score_bits = score.view(np.int64)
-    best = NO_SPLIT
-    for j in range(min(BLOCK, n_bins.shape[0] - BLOCK * block)):
-        feature = BLOCK * block + j
-        categorical = categoricals[feature] != 0
-        complete = hist[block, j, MISSING] | hist[block, j, BINS + MISSING] == 0
-        if complete and criterion in (GINI, COST) and not (categorical or merges):
-            best = scan_weights(
-                best, hist, block, j, n_bins[feature], all_p, all_n, n, feature, criterion == COST, min_leaf,
-                count_bits, sums, score, score_bits,
-            )  # fmt: skip
-            continue
-        pick(few_hist, used, hist, block, j, n_bins[feature], count_bits)
-        k = read_used(occupied, few_hist, used, count_bits, merges and not categorical)
-        if k < 2:
-            continue
-        if categorical:
-            sort_by_share(occupied, k)
-        best, _, _ = best_split(best, occupied, k, all_p, all_n, n, feature, categorical, criterion, min_leaf, -np.inf)
-    return best
+    # There are no records to look at, nor narrow histograms, and nothing is drawn.
+    nothing, no_score, zero = np.empty(0, np.uint8), np.empty(0, np.float32), np.int64(0)
+    return find_split(
+        nothing.reshape(0, 0), payload, nothing, np.empty(0, np.int32), zero, zero, block, hist,
+        np.empty((0, 0, 0), np.uint32), np.zeros(2 * BINS, np.int64), np.zeros(4, np.uint64),
+        np.empty(ENTRIES, np.int64), np.empty((4, BINS), np.int64), score, score.view(np.int64),
+        np.empty(0, np.uint32), no_score, no_score.view(np.int32), features, np.zeros(1, np.uint64), n_bins,
+        categoricals, settings, count_bits, above >> count_bits, below >> count_bits, n, 0.0,
+    )  # fmt: skip
 
 
 @kernel
@@ -161,13 +131,13 @@ class Stumps:
 
     def grow(self, weight: Floats) -> Stump:
         """Return the best stump for records with these weights; for the cost criterion they include the cost."""
-        scale, count_bits = _fixed_point(weight, self.once)
+        scale, count_bits = fixed_point(weight, self.once)
         _load(weight, self.place, scale, count_bits, self.payload)
 
         def search(block: int) -> Split:
             return _search(
                 self.words, block, self.payload, self.n_negative, count_bits, self.space.n_bins,
-                self.space.categorical, self.settings.criterion, self.settings.min_samples_leaf, self.hist,
+                self.space.categorical, self.settings, self.hist,
             )  # fmt: skip
 
         # The first of equally good splits, as in `grow`: the result does not depend on who found what when.
