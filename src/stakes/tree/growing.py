@@ -396,8 +396,8 @@ def grow(
     `features` are the ones this tree may use.
     """
     tell_before_compiling(_grow)
-    rows = np.flatnonzero(multiplicity)
-    if SPARSE * rows.size < multiplicity.size:
+    if SPARSE * np.count_nonzero(multiplicity) < multiplicity.size:
+        rows = np.flatnonzero(multiplicity > 0)
         bins, positive, multiplicity = bins[rows], positive[rows], multiplicity[rows]
         weight = weight[rows] if weight.size else weight
     made, n_nodes, n_sets, scale = _grow(bins, positive, multiplicity, weight, features, space, settings)

@@ -26,7 +26,7 @@ Floats = NDArray[np.float64]
 # Features whose bins are read as one word, and whose histograms of one class fit into the nearest cache together.
 BLOCK = 8
 # With fewer records than this, another thread costs more than it saves.
-MANY = 4096
+MANY = 1 << 14
 
 
 class Stump(NamedTuple):
