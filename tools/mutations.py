@@ -79,7 +79,7 @@ MUTATIONS: list[Mutation] = [
     ),
     *_family(
         "tree: cuts of many records",
-        "tests/tree/test_growing.py -k 'large_node or scikit or counting'",
+        "tests/tree/test_growing.py -k 'large_node or scikit or counting or told_apart'",
         "tree/splitting.py",
         ("d = left_p * whole - left * whole_p", "d = left_p * whole + left * whole_p"),
         ("d = left_p * whole - left * whole_p", "d = left_p - left * whole_p"),

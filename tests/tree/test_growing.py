@@ -21,6 +21,7 @@ from reference import (
 from scipy.stats import chisquare
 from sklearn.tree import DecisionTreeClassifier
 
+from stakes import CostTreeClassifier
 from stakes.table import Table
 from stakes.tree.criteria import CRITERIA
 from stakes.tree.leaves import weighted_probabilities
@@ -543,3 +544,12 @@ def test_constant_and_all_missing_columns_are_never_split_on():
     y = np.random.default_rng(0).integers(0, 2, 50)
     nodes = fit_tree(Table(X), y).nodes
     assert set(nodes.feature[nodes.feature >= 0]) == {2}
+
+
+def test_cuts_of_a_large_node_that_cost_the_same_are_told_apart_by_gini():
+    number = np.arange(200)
+    x = np.repeat([0.0, 1.0], 200)  # 20% and 40% positives: more of them, but not enough to act on
+    other = np.tile(number // 5 % 2, 2).astype(float)  # 30% in both parts
+    y = np.concatenate([number % 5 == 0, number % 5 < 2]).astype(np.int64)
+    tree = CostTreeClassifier(criterion="cost", max_depth=1).fit(np.column_stack([other, x]), y)
+    assert tree.members_.trees.nodes.feature[0] == 1
