@@ -482,6 +482,18 @@ def test_ranks_of_dmecc_ensembles_and_mta_are_counted():
     assert not finding.holds
 
 
+@pytest.mark.parametrize(("n_behind", "holds"), [(20, True), (120, False)])
+def test_to_rank_high_is_not_a_matter_of_numbers_alone(n_behind, holds):
+    # The best model is one of them, and so are all that follow the 50 others.
+    by_cost = {**AFTERWARDS, "threshold": "cost"}
+    rows = [{**by_cost, "value": 0.9}]
+    rows += [{"value": 0.8 - 0.001 * i, "leaf": str(i)} for i in range(50 if not holds else 5)]
+    rows += [{**by_cost, "value": 0.5 - 0.001 * i, "leaf": str(i)} for i in range(n_behind)]
+    finding = find(APPLICATIONS["churn"], models_table(rows))[1]
+    assert all(sentence.endswith("number 1.") for sentence in finding.sentences)
+    assert finding.holds == holds
+
+
 def test_explained_shares_are_those_of_an_analysis_of_variance(churn):
     models = churn.models.filter("like_paper")
     place = models["test_cost_reduction"].rank().to_numpy() / models.height

@@ -86,6 +86,32 @@ def test_many_values_fall_into_bins_of_equal_size(n, max_bins):
     assert np.ptp(sizes) <= 1
 
 
+def plain_cuts(values, max_bins):
+    """Return the cuts between more values than bins, and the middles of bins, all values at once."""
+    distinct, counts = np.unique(values, return_counts=True)
+    heavy = counts > 2 * counts.sum() / max_bins
+    share = np.where(heavy, 0, counts).cumsum()
+    number = (share * ((max_bins - 2 * heavy.sum()) / share[-1]) - 1e-9).astype(int)
+    last = np.flatnonzero((np.diff(number) > 0) | heavy[:-1] | heavy[1:])
+    firsts, lasts = np.r_[0, last + 1], np.r_[last, distinct.size - 1]
+    return distinct[last] / 2 + distinct[last + 1] / 2, distinct[firsts] / 2 + distinct[lasts] / 2
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_cuts_are_those_of_a_plain_implementation(seed):
+    rng = np.random.default_rng(seed)
+    n, max_bins = int(rng.integers(300, 3000)), int(rng.choice([2, 3, 10, 100, MAX_BINS]))
+    values = rng.standard_normal(n)
+    some = rng.random(n) < rng.choice([0.0, 0.5])
+    values[some] = rng.integers(0, 5, some.sum())
+    cuts, middles = plain_cuts(values, max_bins)
+    binning, _, _ = fit(np.concatenate([values, np.full(7, np.nan)]), max_bins=max_bins)
+    np.testing.assert_array_equal(binning.cuts_[0][: cuts.size], cuts)
+    assert (binning.cuts_[0][cuts.size :] == np.inf).all()
+    np.testing.assert_array_equal(binning.space_.centers[0][1 : 1 + middles.size], middles)
+    assert binning.space_.n_bins[0] == 1 + middles.size
+
+
 @pytest.mark.compiled
 @given(
     counts=st.lists(st.one_of(st.integers(1, 3), st.integers(1, 500)), min_size=30, max_size=120),

@@ -23,7 +23,9 @@ from sklearn.tree import DecisionTreeClassifier
 
 from stakes import CostTreeClassifier
 from stakes.table import Table
-from stakes.tree.criteria import CRITERIA
+from stakes.tree.binning import Binning
+from stakes.tree.criteria import CRITERIA, GINI
+from stakes.tree.growing import Settings, grow
 from stakes.tree.leaves import weighted_probabilities
 
 criteria = pytest.mark.parametrize("criterion", CRITERIA)
@@ -544,6 +546,27 @@ def test_constant_and_all_missing_columns_are_never_split_on():
     y = np.random.default_rng(0).integers(0, 2, 50)
     nodes = fit_tree(Table(X), y).nodes
     assert set(nodes.feature[nodes.feature >= 0]) == {2}
+
+
+@pytest.mark.parametrize("weights", ["none", "real"])
+def test_records_that_are_in_no_sample_change_nothing(weights):
+    # So few of all records that they are picked out, and the same ones by themselves.
+    rng = np.random.default_rng(0)
+    n, rows = 3000, np.sort(rng.choice(3000, 200, replace=False))
+    table = Table(rng.normal(size=(n, 5)))
+    binning = Binning().fit(table)
+    bins, y = binning.transform(table), (rng.random(n) < 0.4).astype(np.uint8)
+    times = np.zeros(n, np.int32)
+    times[rows] = rng.integers(1, 4, rows.size)
+    weight = rng.random(n) if weights == "real" else np.empty(0)
+    features, settings = np.arange(5, dtype=np.int32), Settings(GINI, 100, 2, 1, 5, True, 0)
+    sparse = grow(bins, y, times, weight, features, binning.space_, settings)
+    alone = grow(
+        bins[rows], y[rows], times[rows], weight[rows] if weight.size else weight, features, binning.space_, settings
+    )
+    assert sparse.feature.size > 50
+    for name, one, other in zip(sparse._fields, sparse, alone, strict=True):
+        np.testing.assert_array_equal(one, other, err_msg=name)
 
 
 def test_cuts_of_a_large_node_that_cost_the_same_are_told_apart_by_gini():
