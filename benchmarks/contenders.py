@@ -128,13 +128,13 @@ def _imbalance(train: Records) -> float:
     return float((train.y == 0).sum() / (train.y == 1).sum())
 
 
-def _cost_tree(**options: Any) -> CostTreeClassifier:
-    return CostTreeClassifier(criterion="cost", **options)
+def _cost_tree() -> CostTreeClassifier:
+    return CostTreeClassifier(criterion="cost")
 
 
 def _saving_tree() -> CostTreeClassifier:
-    """Return a tree that grows while a split saves money, as those of empulse do, and no further."""
-    return _cost_tree(break_ties=False)
+    """Return a tree that grows while a split saves money, and no further."""
+    return CostTreeClassifier(criterion="cost", break_ties=False)
 
 
 OURS = {
@@ -145,7 +145,6 @@ OURS = {
     "saving tree": _ours(lambda s: _saving_tree()),
     "saving forest": _ours(lambda s: CostBaggingClassifier(_saving_tree(), n_estimators=s.trees, features="per_split")),
     "saving bagging": _ours(lambda s: CostBaggingClassifier(_saving_tree(), n_estimators=s.trees)),
-    "cost tree": _ours(lambda s: _cost_tree()),
     "cost forest": _ours(lambda s: CostBaggingClassifier(_cost_tree(), n_estimators=s.trees, features="per_split")),
     "cost bagging": _ours(lambda s: CostBaggingClassifier(_cost_tree(), n_estimators=s.trees)),
     "balanced bagging": _ours_balanced(lambda s: CostBaggingClassifier(n_estimators=s.trees, sampling="under")),

@@ -83,7 +83,8 @@ class CostBaggingClassifier(MemberClassifier):
     pos_label : label, default=None
         The positive class; the larger of the two labels by default.
     n_jobs : int, default=None
-        How many threads to use; a joblib backend in force is used instead.
+        How many threads to use; a joblib backend in force is used instead. Members that are ensembles themselves, on
+        few records, are made one after the other: threads would slow them down.
     random_state : int, Generator, RandomState or None, default=None
         Seed. Results do not depend on the number of threads.
     verbose : int, default=0

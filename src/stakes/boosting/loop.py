@@ -89,10 +89,11 @@ def boost(
     for _ in rounds:
         weight, log_total = shares(log_weight)
         log_weight -= log_total
-        if focus is None:
-            member, said = learner.fit(log_weight, weight)
-        else:
-            member, said = learner.fit(log_weight + focus, shares(log_weight + focus)[0])
+        log_fit, fit = log_weight, weight
+        if focus is not None:
+            log_fit = log_weight + focus
+            fit, _ = shares(log_fit)
+        member, said = learner.fit(log_fit, fit)
         margin = 2.0 * (outcome(member, said) == problem.positive) - 1.0
         error = total(weight, margin < 0)
         alpha = rule.alpha(problem, weight, margin)

@@ -25,13 +25,10 @@ __all__ = [
     "scan_narrow",
     "scan_weights",
     "sort_by_share",
-    "takes_together",
 ]
 
 MISSING = 0  # the bin of missing values, of every feature
 
-# A class is rare with at most one in this many of the weight.
-RARE = 10
 # Scores that are no further apart, in units of the last bit, may be in the wrong order.
 ROUNDING = 16
 # More than any loss in whole numbers, and more than the bits of any float.
@@ -59,16 +56,6 @@ class Split(NamedTuple):
 
 RIGHT, LEFT, NOT_SEEN = range(3)
 NO_SPLIT = Split(np.inf, np.inf, -1, 0, 0, NOT_SEEN, 0)
-
-
-@inlined
-def takes_together(criterion: int, min_leaf: int, all_p: int, all_n: int) -> bool:
-    """Return whether neighbouring bins of one class are taken together in a node of these weights.
-
-    That saves cuts where one class is rare; elsewhere the processor guesses wrong at every second bin, which takes
-    longer than the cuts do (measured).
-    """
-    return min_leaf <= 1 and criterion != GAIN_RATIO and RARE * min(all_p, all_n) <= all_p + all_n
 
 
 @inlined
