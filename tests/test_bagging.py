@@ -469,10 +469,10 @@ UNTUNED = [
         {"threshold": "cost"},
         {"output": "vote", "threshold": "cost"},
         {"threshold": "mec_vote"},
-        {"threshold": "cost", "calibration": "logistic"},
+        {"threshold": "cost", "calibration": "logistic_bounded"},
         {"member": "cost"},
         {"member": "cost", "threshold": "cost"},
-        {"member": "cost", "calibration": "logistic"},
+        {"member": "cost", "calibration": "logistic_bounded"},
     )
 ]
 

@@ -398,6 +398,6 @@ def test_how_many_features_a_split_looks_at(max_features: Any, n: int) -> None:
 
 def test_decisions_about_ensembles_do_not_fit_a_tree(holes: Any) -> None:
     tree = CostTreeClassifier().fit(holes.X, holes.y)
-    for decision in (Decision(vote_weight="node"), Decision(calibration="logistic_unscaled")):
+    for decision in (Decision(vote_weight="node"), Decision(calibration="logistic")):
         with pytest.raises(DecisionError):
             tree.with_decision(decision)

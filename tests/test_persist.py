@@ -63,7 +63,7 @@ MODELS: dict[str, Any] = {
     "a boosting rule": CostBoostClassifier(variant="adac2", **FEW),
     "signed votes": CostBoostClassifier(variant="uboost", **FEW),
     "platt": CostBoostClassifier(decision=Decision(calibration="platt", threshold="cost"), **FEW),
-    "unscaled": CostBoostClassifier(decision=Decision(calibration="logistic_unscaled", threshold="cost"), **FEW),
+    "logistic": CostBoostClassifier(decision=Decision(calibration="logistic", threshold="cost"), **FEW),
     "metacost": MetaCostClassifier(CostBaggingClassifier(**FEW), random_state=0),
     "gradient boosting": encoded(boosted(), threshold="tuned", random_state=0),
     "bagged gradient boosting": CostBaggingClassifier(EncodedClassifier(boosted()), n_estimators=2, random_state=0),

@@ -46,7 +46,7 @@ DOCUMENTED = (
     r"threshold='mec_vote' counts votes, and calibration makes a probability of them",
     r"output='average' needs members' probabilities, and boosting has votes only",
     r"vote_weight='node' is the mean weight in a leaf: only weighted ensembles have one",
-    r"calibration='logistic_unscaled' needs the alphas of boosting",
+    r"calibration='logistic' needs the alphas of boosting",
     r"leaf='\w+' smooths counts, and the probabilities of a weighted ensemble are by weight",
     r"leaf='\w+' is about trees, and the members are not",
     r"needs records of both classes, and none of the \d+ given is (positive|negative)",
@@ -235,7 +235,7 @@ FAMILIES: dict[str, Family] = {
         CostDecisionClassifier,
         {
             "estimator": st.sampled_from(MODELS),
-            "calibration": (None, "sigmoid", "platt", "isotonic", "logistic"),
+            "calibration": (None, "sigmoid", "platt", "isotonic", "logistic_bounded"),
             "threshold": (None, "cost", "tuned", "half"),
             "weighted": (False, True),
             "validation": VALIDATIONS,

@@ -18,7 +18,7 @@ __all__ = ["CostDecisionClassifier"]
 
 # What scikit-learn calls Platt scaling.
 SIGMOID = "sigmoid"
-CALIBRATIONS = (None, SIGMOID, "platt", "isotonic", "logistic")
+CALIBRATIONS = (None, SIGMOID, "platt", "isotonic", "logistic_bounded")
 THRESHOLDS = ("cost", "tuned", "half")
 
 
@@ -29,7 +29,7 @@ class CostDecisionClassifier(MemberClassifier):
     ----------
     estimator : classifier
         Anything with `fit` and `predict_proba`: logistic regression, gradient boosting, LightGBM, XGBoost ...
-    calibration : {"sigmoid", "isotonic", "logistic"}, default=None
+    calibration : {"sigmoid", "isotonic", "logistic_bounded"}, default=None
         How the probability is calibrated on validation records; "platt" is another name for "sigmoid".
     threshold : {"cost", "tuned", "half"}, default=None
         Positive iff the probability is above the record's T_cs; above the threshold that was cheapest on validation

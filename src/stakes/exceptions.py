@@ -54,7 +54,7 @@ class DecisionError(ValueError):
     ...     Decision(calibration="magic")
     ... except DecisionError as error:
     ...     print(error)
-    calibration='magic' is not known: choose from None, 'logistic', 'logistic_unscaled', 'platt', 'isotonic'
+    calibration='magic' is not known: choose from None, 'logistic', 'logistic_bounded', 'platt', 'isotonic'
     """
 
 

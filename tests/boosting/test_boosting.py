@@ -153,14 +153,14 @@ def test_class_that_costs_nothing_is_never_predicted_at_the_price_of_the_other(v
 # Decisions
 
 
-def test_default_decision_is_half_where_costs_act_in_training_and_by_cost_elsewhere(small: Any) -> None:
-    def default(**params: Any) -> str:
-        return few(n_estimators=2, **params).fit(small.X, small.y).decision_.threshold
+def test_default_decision_is_half_where_costs_act_in_training_and_by_calibrated_votes_elsewhere(small: Any) -> None:
+    def default(**params: Any) -> Decision:
+        return few(n_estimators=2, **params).fit(small.X, small.y).decision_
 
-    assert default() == "cost"
-    assert {default(variant=variant) for variant in RULES if variant != "adaboost"} == {"half"}
-    assert default(sampling="under") == "half"
-    assert default(estimator=CostTreeClassifier(criterion="cost", max_depth=1)) == "half"
+    assert default() == Decision(calibration="logistic", threshold="cost")
+    assert all(default(variant=variant) == HALF for variant in RULES if variant != "adaboost")
+    assert default(sampling="under") == HALF
+    assert default(estimator=CostTreeClassifier(criterion="cost", max_depth=1)) == HALF
 
 
 def test_average_of_probabilities_is_refused_before_training_with_a_way_out(small: Any) -> None:
@@ -186,8 +186,8 @@ def test_costs_can_change_after_training(small: Any, fresh: Any) -> None:
     model = few().fit(small.X, small.y)
     positive = [model.predict(fresh.X, fn_cost=cost).sum() for cost in (0.1, 1.0, 10.0)]
     assert positive[0] < positive[1] < positive[2]
-    mec = model.with_decision(Decision(threshold="mec_vote"))
-    assert_array_equal(mec.predict(fresh.X, **fresh.costs), model.predict(fresh.X, **fresh.costs))
+    mec, mta = (model.with_decision(Decision(threshold=threshold)) for threshold in ("mec_vote", "cost"))
+    assert_array_equal(mec.predict(fresh.X, **fresh.costs), mta.predict(fresh.X, **fresh.costs))
 
 
 def test_votes_by_cost_need_the_costs_of_the_records(small: Any) -> None:
@@ -214,10 +214,10 @@ def probability(model: CostBoostClassifier, calibration: str, X: Any) -> Any:
 
 def test_logistic_corrections_are_closed_forms(calibrated: Any) -> None:
     model, val, share = calibrated
-    assert_allclose(probability(model, "logistic", val.X), 1 / (1 + np.exp(-2 * (2 * share - 1))))
+    assert_allclose(probability(model, "logistic_bounded", val.X), 1 / (1 + np.exp(-2 * (2 * share - 1))))
     outcome = model.members_.say(model._read(val.X, reset=False))
     h = np.where(outcome.leaves.label[outcome.ids], 1.0, -1.0)
-    assert_allclose(probability(model, "logistic_unscaled", val.X), expit(2 * h @ model.estimator_weights_))
+    assert_allclose(probability(model, "logistic", val.X), expit(2 * h @ model.estimator_weights_))
 
 
 def test_platt_scaling_is_that_of_scikit_learn(calibrated: Any) -> None:
@@ -238,7 +238,7 @@ def test_tuned_threshold_is_the_cheapest_cut_of_the_votes(calibrated: Any) -> No
     assert_array_equal(tuned.predict(val.X), share > cut)
 
 
-@pytest.mark.parametrize("calibration", ["logistic", "platt", "isotonic"])
+@pytest.mark.parametrize("calibration", ["logistic", "logistic_bounded", "platt", "isotonic"])
 def test_calibrated_probability_is_decided_on_by_cost(calibrated: Any, calibration: str) -> None:
     model, val, _ = calibrated
     decided = model.with_decision(Decision(calibration=calibration, threshold="cost"))

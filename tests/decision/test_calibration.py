@@ -27,50 +27,48 @@ def noisy_scores(n=400, seed=0, spread=0.2):
 # Closed forms
 
 
-def test_logistic_is_as_printed():
+def test_bounded_logistic_is_as_printed():
     shares = np.array([0.0, 0.25, 0.5, 0.75, 1.0])
     expected = 1 / (1 + np.exp(-2 * (2 * shares - 1)))
-    np.testing.assert_allclose(fit_calibration("logistic")(shares), expected, rtol=1e-15)
+    np.testing.assert_allclose(fit_calibration("logistic_bounded")(shares), expected, rtol=1e-15)
 
 
-def test_logistic_is_bounded_so_that_costs_beyond_e_squared_make_all_positive():
-    smallest = fit_calibration("logistic")([0.0])[0]
+def test_bounded_logistic_is_bounded_so_that_costs_beyond_e_squared_make_all_positive():
+    smallest = fit_calibration("logistic_bounded")([0.0])[0]
     assert smallest == pytest.approx(0.1192, abs=1e-4)
     assert smallest == pytest.approx(1 / (1 + np.exp(2)))
 
 
-def test_logistic_unscaled_is_the_logistic_of_twice_the_sum_of_signed_votes():
+def test_logistic_is_the_logistic_of_twice_the_sum_of_signed_votes():
     alpha = np.array([0.9, 0.4, 0.2])
     votes = np.array([[1, 1, 1], [1, -1, -1], [-1, 1, -1], [-1, -1, -1]])
     share = (alpha * (votes > 0)).sum(axis=1) / alpha.sum()
     expected = 1 / (1 + np.exp(-2 * (votes @ alpha)))
-    calibration = fit_calibration("logistic_unscaled")
+    calibration = fit_calibration("logistic")
     np.testing.assert_allclose(calibration(share, alpha.sum()), expected, rtol=1e-12)
     np.testing.assert_allclose(calibration(share, np.full(4, alpha.sum())), expected, rtol=1e-12)
 
 
-def test_logistic_unscaled_takes_a_total_weight_per_record():
-    calibration = fit_calibration("logistic_unscaled")
+def test_logistic_takes_a_total_weight_per_record():
+    calibration = fit_calibration("logistic")
     both = calibration([0.9, 0.9], [1.0, 3.0])
     np.testing.assert_array_equal(both, [calibration([0.9], 1.0)[0], calibration([0.9], 3.0)[0]])
     assert both[1] > both[0]
 
 
-def test_logistic_unscaled_without_the_total_weight_says_what_to_do():
-    with pytest.raises(DecisionError, match=r"needs the total weight .*total_weight=, or use 'logistic'"):
-        fit_calibration("logistic_unscaled")([0.5])
+def test_logistic_without_the_total_weight_says_what_to_do():
+    with pytest.raises(DecisionError, match=r"needs the total weight .*total_weight=, or use 'logistic_bounded'"):
+        fit_calibration("logistic")([0.5])
 
 
-def test_logistic_with_total_weight_one_is_the_printed_one():
+def test_logistic_with_total_weight_one_is_the_bounded_one():
     shares = np.linspace(0, 1, 11)
-    np.testing.assert_array_equal(
-        fit_calibration("logistic_unscaled")(shares, 1.0), fit_calibration("logistic")(shares)
-    )
+    np.testing.assert_array_equal(fit_calibration("logistic")(shares, 1.0), fit_calibration("logistic_bounded")(shares))
 
 
 def test_extreme_votes_do_not_overflow():
     with np.errstate(all="raise", under="ignore"):
-        np.testing.assert_allclose(fit_calibration("logistic_unscaled")([0.0, 1.0], 1e6), [0, 1], atol=1e-300)
+        np.testing.assert_allclose(fit_calibration("logistic")([0.0, 1.0], 1e6), [0, 1], atol=1e-300)
 
 
 # Platt scaling
@@ -233,7 +231,7 @@ def test_bad_calibration_data_is_named(name):
 
 def test_unknown_names_list_the_known_ones():
     with pytest.raises(
-        DecisionError, match="unknown calibration 'beta': choose from logistic, logistic_unscaled, platt"
+        DecisionError, match="unknown calibration 'beta': choose from logistic, logistic_bounded, platt"
     ):
         fit_calibration("beta")
 

@@ -23,7 +23,7 @@ from stakes.sampling import Bootstrap, MemberSampler
 
 LEAVES = ["frequency", "laplace", "m_estimate", "curtailment", "curtailment_laplace", "curtailment_m_estimate"]
 VOTE_WEIGHTS = ["equal", "log_odds", "accuracy", "exp_odds", "squared_odds"]
-CALIBRATIONS = [None, "logistic", "platt", "isotonic"]
+CALIBRATIONS = [None, "logistic_bounded", "platt", "isotonic"]
 THRESHOLDS = ["half", "cost", "tuned"]
 
 
@@ -241,7 +241,7 @@ def cheapest_cut(values: Any, scores: Any, positive: Any, loss: Any) -> float:
 
 
 def calibrate(name: str, scores: Any, positive: Any, weight: Any, new: Any) -> Any:
-    if name == "logistic":
+    if name == "logistic_bounded":
         return 1 / (1 + np.exp(-2 * (2 * new - 1)))
     if name == "isotonic":
         fitted = IsotonicRegression(out_of_bounds="clip").fit(scores, positive, weight)
@@ -532,7 +532,7 @@ def test_votes_of_leaves_that_cost_nothing_leave_the_question_open() -> None:
     [
         (Decision(output="average"), Votes("vote", averages=False), "boosting has votes only.*calibration"),
         (Decision(vote_weight="node"), Votes(), "only weighted ensembles have one"),
-        (Decision(calibration="logistic_unscaled"), Votes(), "alphas of boosting: choose 'logistic'"),
+        (Decision(calibration="logistic"), Votes(), "alphas of boosting: choose 'logistic_bounded'"),
     ],
 )
 def test_a_decision_that_does_not_fit_the_ensemble_is_an_error(decision: Decision, votes: Votes, message: str) -> None:
@@ -544,12 +544,14 @@ def test_what_is_chosen_on_validation_records_needs_some() -> None:
     for decision in (Decision(threshold="tuned"), Decision(member="tuned"), Decision(calibration="platt")):
         with pytest.raises(DecisionError, match=r"none were kept: fit with validation= or X_val="):
             Rules([decision]).fit(None)
-    Rules([Decision(calibration="logistic"), Decision(threshold="cost"), Decision(vote_weight="equal")]).fit(None)
+    Rules([Decision(calibration="logistic_bounded"), Decision(threshold="cost"), Decision(vote_weight="equal")]).fit(
+        None
+    )
 
 
 def test_calibrations_in_closed_form_need_no_evidence(leaves_with_weights: Any) -> None:
     said, alpha, costs = leaves_with_weights
-    decisions = [Decision(output="vote", calibration=name) for name in (None, "logistic", "logistic_unscaled")]
+    decisions = [Decision(output="vote", calibration=name) for name in (None, "logistic_bounded", "logistic")]
     rules = Rules(decisions, Votes("vote", averages=False, weight=alpha)).fit(None)
     share, printed, original = rules.scores(said, costs)
     np.testing.assert_allclose(printed, 1 / (1 + np.exp(-2 * (2 * share - 1))))

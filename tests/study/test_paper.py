@@ -336,7 +336,7 @@ def test_methods_beyond_the_paper_are_told_apart(churn):
     beyond = churn.models.filter(~pl.col("like_paper"))
     assert "gb" in set(beyond["method"])
     assert set(churn.models.filter("like_paper")["method"]) <= set(PAPER_METHODS)
-    assert not churn.models.filter("like_paper")["calibration"].is_in(["logistic_unscaled"]).any()
+    assert not churn.models.filter("like_paper")["calibration"].is_in(["logistic_bounded"]).any()
 
 
 def test_costs_act_nowhere_in_the_best_model_that_ignores_them(churn):

@@ -60,7 +60,8 @@ class CostBoostClassifier(MemberClassifier):
         "adauboost", "printed" by default, or "inverse"; and `fit_on` of "adac1", "adac2", "adac3" and "csab", what
         members are fitted on: "costs", the weights times the costs, by default, or "weights".
     decision : Decision, default=None
-        None decides by 0.5 where costs acted in training, and by T_cs on the votes otherwise. With `member` "cost" or
+        None decides by 0.5 where costs acted in training, and otherwise by T_cs on votes that the logistic correction
+        turns into a probability. With `member` "cost" or
         "tuned" the members decide by their costs, in training and after it (DMECC-AdaBoost).
     validation : float, "auto" or None, default="auto"
         Where calibration, tuning and pruning get their records if fit is given none: a share of the training records,
@@ -278,7 +279,7 @@ class CostBoostClassifier(MemberClassifier):
         acted = self._rule().uses_costs or (sampler is not None and sampler.uses_costs) or self.member_ != "label"
         if acted or (self._tree is not None and self._tree.recipe().uses_costs):
             return Decision(member=self.member_)
-        return Decision(member=self.member_, threshold="cost")
+        return Decision(member=self.member_, calibration="logistic", threshold="cost")
 
     def _decide_by(self, decision: Decision | None, **limits: float | None) -> None:
         if decision is not None and decision.member != self.member_:

@@ -15,7 +15,7 @@ from stakes.costs import per_record
 from stakes.decision.thresholds import record_weights
 from stakes.exceptions import DecisionError
 
-__all__ = ["CALIBRATIONS", "Calibration", "Isotonic", "Logistic", "LogisticUnscaled", "Platt", "fit_calibration"]
+__all__ = ["CALIBRATIONS", "Calibration", "Isotonic", "Logistic", "LogisticBounded", "Platt", "fit_calibration"]
 
 Floats = NDArray[np.float64]
 
@@ -30,7 +30,7 @@ class Calibration(ABC):
     >>> from stakes.decision.calibration import CALIBRATIONS, Calibration, fit_calibration
     >>> [name for name, kind in CALIBRATIONS.items() if kind.needs_data]
     ['platt', 'isotonic']
-    >>> isinstance(fit_calibration("logistic"), Calibration)
+    >>> isinstance(fit_calibration("logistic_bounded"), Calibration)
     True
     """
 
@@ -60,28 +60,12 @@ class _ClosedForm(Calibration):
 
 @dataclass(frozen=True)
 class Logistic(_ClosedForm):
-    """The logistic correction as printed: 1 / (1 + exp(-2 (2S - 1))), between 0.12 and 0.88.
+    """Logistic correction (Friedman et al. 2000): 1 / (1 + exp(-2F)), F = sum alpha h* = (2S - 1) sum alpha.
 
     Examples
     --------
     >>> from stakes.decision.calibration import Logistic
-    >>> Logistic()([0.0, 0.75, 1.0]).round(2)
-    array([0.12, 0.73, 0.88])
-    """
-
-    def __call__(self, scores: ArrayLike, total_weight: ArrayLike | None = None) -> Floats:
-        """Return the probability of the positive class for each score."""
-        return expit(2 * (2 * np.asarray(scores, dtype=np.float64) - 1))
-
-
-@dataclass(frozen=True)
-class LogisticUnscaled(_ClosedForm):
-    """The original logistic correction, 1 / (1 + exp(-2F)), F = sum alpha h* = (2S - 1) times the total vote weight.
-
-    Examples
-    --------
-    >>> from stakes.decision.calibration import LogisticUnscaled
-    >>> LogisticUnscaled()([0.0, 0.75, 1.0], total_weight=2.0).round(2)
+    >>> Logistic()([0.0, 0.75, 1.0], total_weight=2.0).round(2)
     array([0.02, 0.88, 0.98])
     """
 
@@ -91,10 +75,26 @@ class LogisticUnscaled(_ClosedForm):
         """Return the probability of the positive class for each score and total vote weight (one, or one per score)."""
         if total_weight is None:
             raise DecisionError(
-                "calibration 'logistic_unscaled' needs the total weight of the votes behind each score: "
-                "pass total_weight=, or use 'logistic'"
+                "calibration 'logistic' needs the total weight of the votes behind each score: "
+                "pass total_weight=, or use 'logistic_bounded'"
             )
         return expit(2 * (2 * np.asarray(scores, dtype=np.float64) - 1) * np.asarray(total_weight, dtype=np.float64))
+
+
+@dataclass(frozen=True)
+class LogisticBounded(_ClosedForm):
+    """Logistic correction of the share of votes: 1 / (1 + exp(-2 (2S - 1))), which is between 0.12 and 0.88.
+
+    Examples
+    --------
+    >>> from stakes.decision.calibration import LogisticBounded
+    >>> LogisticBounded()([0.0, 0.75, 1.0]).round(2)
+    array([0.12, 0.73, 0.88])
+    """
+
+    def __call__(self, scores: ArrayLike, total_weight: ArrayLike | None = None) -> Floats:
+        """Return the probability of the positive class for each score."""
+        return expit(2 * (2 * np.asarray(scores, dtype=np.float64) - 1))
 
 
 @dataclass(frozen=True)
@@ -154,7 +154,10 @@ def _logistic_fit(design: Floats, target: Floats, weight: Floats, start: Floats)
 
 @dataclass(frozen=True, eq=False)
 class Isotonic(Calibration):
-    """Isotonic regression: linear between its knots, constant beyond them.
+    """Isotonic regression: linear between its knots, as in scikit-learn, and constant beyond them.
+
+    The least-squares fit is only defined at the scores it was fitted to. Between two blocks of equal probability the
+    original of Zadrozny and Elkan (2002) has a step; interpolation keeps scores in order that a step would tie.
 
     Examples
     --------
@@ -180,7 +183,7 @@ class Isotonic(Calibration):
 
 CALIBRATIONS: dict[str, type[Calibration]] = {
     "logistic": Logistic,
-    "logistic_unscaled": LogisticUnscaled,
+    "logistic_bounded": LogisticBounded,
     "platt": Platt,
     "isotonic": Isotonic,
 }
@@ -193,7 +196,7 @@ def fit_calibration(
 
     Parameters
     ----------
-    name : {"logistic", "logistic_unscaled", "platt", "isotonic"}
+    name : {"logistic", "logistic_bounded", "platt", "isotonic"}
         The two logistic corrections are closed forms: they need no data.
     scores : array-like of shape (n_records,)
         Scores of records that the members were not trained on.
@@ -205,12 +208,12 @@ def fit_calibration(
     Returns
     -------
     calibration : Calibration
-        Called with scores (and, for "logistic_unscaled", the total vote weight) it returns probabilities.
+        Called with scores (and, for "logistic", the total vote weight) it returns probabilities.
 
     Examples
     --------
     >>> from stakes.decision.calibration import fit_calibration
-    >>> fit_calibration("logistic")([0.0, 0.5, 1.0]).round(2)
+    >>> fit_calibration("logistic_bounded")([0.0, 0.5, 1.0]).round(2)
     array([0.12, 0.5 , 0.88])
     >>> fit_calibration("isotonic", [0.1, 0.4, 0.6, 0.9], [0, 1, 0, 1])([0.0, 0.5, 0.75])
     array([0.  , 0.5 , 0.75])

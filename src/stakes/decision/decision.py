@@ -42,7 +42,7 @@ class Decision:
         The weight of a member's vote: "equal"; by its error on validation records "log_odds", "accuracy", "exp_odds"
         or "squared_odds"; or "node", the mean weight of the records in the leaf, for weighted ensembles. None is what
         is natural: equal for bagging, node for weighted ensembles, the rule's own alpha for boosting.
-    calibration : {"logistic", "logistic_unscaled", "platt", "isotonic"}, default=None
+    calibration : {"logistic", "logistic_bounded", "platt", "isotonic"}, default=None
         What makes a probability of the score (FRAMEWORK 7.5).
     threshold : {"half", "cost", "tuned", "mec_vote"}, default="half"
         Positive iff the score is above 0.5; above the record's T_cs; or above the threshold that is cheapest on

@@ -113,9 +113,9 @@ def _of_models(n_members: int) -> Iterator[DecisionOption]:
 
 def _of_boosting(member: str, leaf: str) -> Iterator[DecisionOption]:
     """Return the decisions of boosting, whose members voted in a certain way while they were trained."""
-    for calibration, threshold in product((None, "logistic", "logistic_unscaled", "platt", "isotonic"), THRESHOLDS):
+    for calibration, threshold in product((None, "logistic", "logistic_bounded", "platt", "isotonic"), THRESHOLDS):
         decision = Decision(member=member, leaf=leaf, output="vote", calibration=calibration, threshold=threshold)
-        yield _option(decision, calibration != "logistic_unscaled")
+        yield _option(decision, calibration != "logistic_bounded")
 
 
 def _option(decision: Decision, in_paper: bool) -> DecisionOption:

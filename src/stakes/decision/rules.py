@@ -380,8 +380,8 @@ def _settled(decision: Decision, votes: Votes) -> Decision:
         )
     if decision.vote_weight == "node" and not votes.by_node:
         raise DecisionError("vote_weight='node' is the mean weight in a leaf: only weighted ensembles have one")
-    if decision.calibration == "logistic_unscaled" and votes.weight is None:
-        raise DecisionError("calibration='logistic_unscaled' needs the alphas of boosting: choose 'logistic'")
+    if decision.calibration == "logistic" and votes.weight is None:
+        raise DecisionError("calibration='logistic' needs the alphas of boosting: choose 'logistic_bounded'")
     return decision if decision.output else replace(decision, output=output)
 
 

@@ -31,7 +31,7 @@ LEAVES = {
 CALIBRATIONS = {
     None: "",
     "logistic": "Logistic",
-    "logistic_unscaled": "Logistic (unscaled)",
+    "logistic_bounded": "Logistic (bounded)",
     "platt": "Platt",
     "isotonic": "Isotonic",
 }
