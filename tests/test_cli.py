@@ -170,7 +170,7 @@ def test_methods_are_listed_and_filtered() -> None:
         (["dm-u*"], lambda m: m.name.startswith("dm-u")),
         (["--when", "before"], lambda m: "before" in m.when),
         (["--when", "never"], lambda m: not m.when),
-        (["--family", "boosting", "--novel"], lambda m: m.family == "boosting" and m.novel),
+        (["--family", "boosting"], lambda m: m.family == "boosting"),
         (["--costs", "constant", "*rf"], lambda m: m.costs == "constant" and m.name.endswith("rf")),
     ):
         found = [line.split()[0] for line in run("methods", *arguments).stdout.splitlines()[1:]]

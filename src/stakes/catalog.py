@@ -41,8 +41,6 @@ class Method:
         Whether costs that differ from record to record are used as they are, or reduced to class means.
     needs_costs : bool
         Whether the costs of the records to be predicted are needed.
-    novel : bool
-        Whether the method was new in the paper.
 
     Examples
     --------
@@ -58,7 +56,6 @@ class Method:
     when: tuple[str, ...]
     costs: str
     needs_costs: bool
-    novel: bool = False
 
 
 class MethodTable(Sequence[Method]):
@@ -123,14 +120,13 @@ class MethodTable(Sequence[Method]):
                 "+".join(m.when) or "-",
                 m.costs,
                 "yes" if m.needs_costs else "no",
-                "yes" if m.novel else "",
                 m.description,
             )
             for m in self
         ]
 
     def __repr__(self) -> str:
-        header = ("name", "family", "costs act", "costs", "needed to predict", "novel", "description")
+        header = ("name", "family", "costs act", "costs", "needed to predict", "description")
         table = [header, *self.rows()]
         widths = [max(len(row[i]) for row in table) for i in range(len(header) - 1)]
         return "\n".join(
@@ -169,11 +165,6 @@ BOOSTING = {
 }
 SAMPLE_BOOSTING = {"usb": "u", "osb": "o", "hsb": "h", "ssb": "s", "cprb": "cpr"}
 VOTES_BY_COST = {"ub", "csb0", "csb1", "csb2"}
-# The paper's table 2, where new methods have an asterisk; dm- is new throughout.
-NOVEL = {
-    "wbg", "wrdf", "cprb", "dab", "urf", "cprrf", "orf", "urdf", "cprrdf", "ordf",
-    *(f"{letters}p{base}" for letters in ("u", "cpr", "o") for base in ENSEMBLES),
-}  # fmt: skip
 
 _BAGGING_NAME = re.compile(r"(?P<dm>dm-)?(?P<how>w|cs|u|o|h|s|cpr)?(?P<pre>p)?(?P<base>bg|rdf|rf)")
 _DECISION_FIELDS = {f.name for f in fields(Decision)}
@@ -196,11 +187,11 @@ def list_methods() -> MethodTable:
     --------
     >>> from stakes import list_methods
     >>> print(list_methods().filter(name="*cprbg"))
-    name         family   costs act     costs   needed to predict  novel  description
-    cprbg        bagging  before        record  no                        bagging of members drawn by ...
-    dm-cprbg     bagging  before+after  record  yes                yes    bagging of members ..., voting by T_cs
-    mc-cprbg     bagging  before        record  no                        MetaCost: a tree taught by cprbg
-    mc-dm-cprbg  bagging  before+after  record  no                 yes    MetaCost: a tree taught by dm-cprbg
+    name         family   costs act     costs   needed to predict  description
+    cprbg        bagging  before        record  no                 bagging of members drawn by ...
+    dm-cprbg     bagging  before+after  record  yes                bagging of members ..., voting by T_cs
+    mc-cprbg     bagging  before        record  no                 MetaCost: a tree taught by cprbg
+    mc-dm-cprbg  bagging  before+after  record  no                 MetaCost: a tree taught by dm-cprbg
     """
     plain = [*_trees(), *_bagging(), *_boosting(), *_gradient_boosting()]
     return MethodTable(plain + [_metacost(method) for method in plain])
@@ -249,7 +240,6 @@ def _bagging() -> Iterator[Method]:
                 when=(*method.when, "after"),
                 costs="record" if method.costs == "none" else method.costs,
                 needs_costs=True,
-                novel=True,
             )
 
 
@@ -261,7 +251,6 @@ def _before(name: str, description: str, costs: str) -> Method:
         when=("before",),
         costs=costs,
         needs_costs=False,
-        novel=name in NOVEL,
     )
 
 
@@ -284,7 +273,6 @@ def _boosting() -> Iterator[Method]:
             when=("during",),
             costs="record" if letters == "cpr" else "constant",
             needs_costs=False,
-            novel=name in NOVEL,
         )
     yield Method(
         name="dab",
@@ -293,7 +281,6 @@ def _boosting() -> Iterator[Method]:
         when=("during",),
         costs="record",
         needs_costs=True,
-        novel=True,
     )
 
 

@@ -287,7 +287,6 @@ def methods(
     costs: Annotated[
         str | None, typer.Option(help="Only methods that take these costs: record, constant or none.")
     ] = None,
-    novel: Annotated[bool, typer.Option("--novel", help="Only methods that were new in the paper.")] = False,
 ) -> None:
     """List the methods: what they are called, when costs act, and what they need.
 
@@ -305,8 +304,6 @@ def methods(
             found = found if wanted is None else found.filter(**{attribute: wanted})
         if when is not None:
             found = found.filter(when=() if when == When.never else when.value)
-        if novel:
-            found = found.filter(novel=True)
         if not name.startswith("mc-"):
             found = type(found)([method for method in found if not method.name.startswith("mc-")])
         if not len(found):
@@ -391,7 +388,7 @@ def _print_methods(found: Any) -> None:
     from rich.table import Table
 
     table = Table(box=SIMPLE, title=f"{len(found)} methods")
-    for heading in ("name", "family", "costs act", "costs", "needed to predict", "novel", "description"):
+    for heading in ("name", "family", "costs act", "costs", "needed to predict", "description"):
         table.add_column(heading, no_wrap=heading == "name")
     for row in found.rows():
         table.add_row(*row)

@@ -134,7 +134,7 @@ def _board(rng: np.random.Generator, nothing: float, everything: float, *, imbal
                 "train_costs": "none" if name in ("rf", "tree") else "record" if i % 2 else "class means",
                 "decision_costs": "1:5" if imbalance else "real",
                 "leaf": "frequency", "member": member, "output": output, "vote_weight": weight,
-                "calibration": calibration, "threshold": threshold, "description": description, "in_paper": True,
+                "calibration": calibration, "threshold": threshold, "description": description,
                 "validation": validation, "test": test,
                 "low": test - 0.02 if i < 20 else None, "high": test + 0.019 if i < 20 else None,
                 "cost": None if imbalance else (1 - test) * nothing,

@@ -1,4 +1,4 @@
-"""All decisions that a trained ensemble can be asked for: those of the paper's table, and more (FRAMEWORK 10)."""
+"""All decisions that a trained ensemble can be asked for (FRAMEWORK 10)."""
 
 from __future__ import annotations
 
@@ -17,12 +17,10 @@ from stakes.tree.leaves import LEAVES
 __all__ = ["DecisionOption", "decisions_for", "describe"]
 
 THRESHOLDS = ("half", "cost", "tuned")
-# The paper combines curtailment with no other smoothing.
-IN_PAPER_LEAVES = ("frequency", "laplace", "m_estimate", "curtailment")
 
 
 class DecisionOption(NamedTuple):
-    """A decision, in a line, and whether the paper's table of combinations has it.
+    """A decision, and what it is in a line.
 
     Examples
     --------
@@ -31,14 +29,13 @@ class DecisionOption(NamedTuple):
     >>> data = make_churn(500, random_state=0)
     >>> tree = CostTreeClassifier(max_depth=3).fit(data.frame, data.target, fp_cost=1, fn_cost=5)
     >>> option = decisions_for(tree)[1]
-    >>> option.description, option.in_paper
-    ('mean probability, above T_cs', True)
+    >>> option.description
+    'mean probability, above T_cs'
     >>> same_tree = tree.with_decision(option.decision)
     """
 
     decision: Decision
     description: str
-    in_paper: bool
 
 
 def decisions_for(estimator: Any) -> list[DecisionOption]:
@@ -51,7 +48,7 @@ def decisions_for(estimator: Any) -> list[DecisionOption]:
     Returns
     -------
     options : list of DecisionOption
-        Each has a `decision` for ``estimator.with_decision``, a `description`, and tells whether it is `in_paper`.
+        Each has a `decision` for ``estimator.with_decision``, and a `description`.
         Decisions that always give the same outcomes as another are left out.
 
     Examples
@@ -81,45 +78,45 @@ def decisions_for(estimator: Any) -> list[DecisionOption]:
 
 def _of_trees(n_members: int) -> Iterator[DecisionOption]:
     for leaf, threshold in product(LEAVES, THRESHOLDS):
-        yield _option(Decision(leaf=leaf, output="average", threshold=threshold), leaf in IN_PAPER_LEAVES)
+        yield _option(Decision(leaf=leaf, output="average", threshold=threshold))
     for calibration in ("platt", "isotonic"):
         for threshold in ("half", "cost", "tuned"):
-            yield _option(Decision(output="average", calibration=calibration, threshold=threshold), False)
+            yield _option(Decision(output="average", calibration=calibration, threshold=threshold))
     if n_members == 1:
         # One vote is the outcome: only how it is cast matters. By T_cs or T_thr it is the mean probability's decision.
-        yield _option(Decision(output="vote"), True)
+        yield _option(Decision(output="vote"))
         return
     votes = [("label", "frequency"), *product(("cost", "tuned"), LEAVES)]
     for (member, leaf), weight, threshold in product(votes, VOTE_WEIGHTS, THRESHOLDS):
         decision = Decision(leaf=leaf, member=member, output="vote", vote_weight=weight, threshold=threshold)
-        yield _option(decision, leaf in IN_PAPER_LEAVES)
+        yield _option(decision)
 
 
 def _of_weighted_trees() -> Iterator[DecisionOption]:
     for threshold in THRESHOLDS:
-        yield _option(Decision(output="average", threshold=threshold), True)
+        yield _option(Decision(output="average", threshold=threshold))
     for member, weight, threshold in product(("label", "cost", "tuned"), ("node", *VOTE_WEIGHTS), THRESHOLDS):
-        yield _option(Decision(member=member, output="vote", vote_weight=weight, threshold=threshold), True)
+        yield _option(Decision(member=member, output="vote", vote_weight=weight, threshold=threshold))
 
 
 def _of_models(n_members: int) -> Iterator[DecisionOption]:
     for calibration, threshold in product((None, "platt", "isotonic"), THRESHOLDS):
         decision = Decision(output="average", calibration=calibration, threshold=threshold)
-        yield _option(decision, calibration is None)
+        yield _option(decision)
     if n_members > 1:
         for member, weight, threshold in product(("label", "cost", "tuned"), VOTE_WEIGHTS, THRESHOLDS):
-            yield _option(Decision(member=member, output="vote", vote_weight=weight, threshold=threshold), True)
+            yield _option(Decision(member=member, output="vote", vote_weight=weight, threshold=threshold))
 
 
 def _of_boosting(member: str, leaf: str) -> Iterator[DecisionOption]:
     """Return the decisions of boosting, whose members voted in a certain way while they were trained."""
     for calibration, threshold in product((None, "logistic", "logistic_bounded", "platt", "isotonic"), THRESHOLDS):
         decision = Decision(member=member, leaf=leaf, output="vote", calibration=calibration, threshold=threshold)
-        yield _option(decision, calibration != "logistic_bounded")
+        yield _option(decision)
 
 
-def _option(decision: Decision, in_paper: bool) -> DecisionOption:
-    return DecisionOption(decision, describe(decision), in_paper)
+def _option(decision: Decision) -> DecisionOption:
+    return DecisionOption(decision, describe(decision))
 
 
 _CASTS = {"label": "votes by label", "cost": "votes by T_cs", "tuned": "votes by T_thr"}

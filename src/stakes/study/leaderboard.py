@@ -18,7 +18,7 @@ __all__ = ["IDENTITY", "average", "decision_of", "insensitive", "intervals", "ra
 # What tells one hybrid model from another; its repeats are averaged.
 IDENTITY = [
     "method", "name", "family", "train_costs", "decision_costs", "leaf", "member", "output", "vote_weight",
-    "calibration", "threshold", "description", "in_paper",
+    "calibration", "threshold", "description",
 ]  # fmt: skip
 RESAMPLES = 1000
 

@@ -198,9 +198,9 @@ def _decision_costs(unit: Unit, ratios: Sequence[str]) -> list[str]:
     return list(ratios) if unit.train_costs == "none" else [unit.train_costs]
 
 
-def _wanted(classifier: MemberClassifier, unit: Unit) -> list[tuple[Decision, bool]]:
-    """Return the decisions of a unit, and whether the paper has them."""
-    return [(o.decision, o.in_paper) for o in decisions_for(classifier) if o.decision.member in unit.members]
+def _wanted(classifier: MemberClassifier, unit: Unit) -> list[Decision]:
+    """Return the decisions of a unit."""
+    return [o.decision for o in decisions_for(classifier) if o.decision.member in unit.members]
 
 
 def _decide(
@@ -216,8 +216,8 @@ def _decide(
     if isinstance(unit.metacost, Decision):
         return _frame([], config)
     wanted = _wanted(classifier, unit)
-    rules = _ready([decision for decision, _ in wanted], classifier, config, parts.validation, said["validation"])
-    rows: list[dict[str, Any]] = [_described(unit, decision, in_paper, setting) for decision, in_paper in wanted]
+    rules = _ready(wanted, classifier, config, parts.validation, said["validation"])
+    rows: list[dict[str, Any]] = [_described(unit, decision, setting) for decision in wanted]
     for part in PARTS:
         records: Part = getattr(parts, part)
         scores = rules.scores(said[part], records.known, n_threads=n_jobs)
@@ -247,11 +247,11 @@ def _teach(
     """Return a row for each decision by which a tree is taught (FRAMEWORK 8.4)."""
     wanted = _wanted(classifier, unit)
     if isinstance(unit.metacost, Decision):
-        wanted = [(decision, in_paper) for decision, in_paper in wanted if decision == unit.metacost]
-    rules = _ready([decision for decision, _ in wanted], classifier, config, parts.validation, said["validation"])
+        wanted = [decision for decision in wanted if decision == unit.metacost]
+    rules = _ready(wanted, classifier, config, parts.validation, said["validation"])
     shown = classifier.members_.say(classifier._read(_features(classifier, parts.train), reset=False), n_jobs)
     labels = rules.outcomes(rules.scores(shown, parts.train.costs, n_threads=n_jobs), parts.train.costs)
-    rows = [_described(unit, decision, in_paper, setting, taught=True) for decision, in_paper in wanted]
+    rows = [_described(unit, decision, setting, taught=True) for decision in wanted]
     pupils = [_pupil(parts.train.binned, label.astype(np.int64), config.seed + unit.repeat) for label in labels]
     for part in PARTS:
         records: Part = getattr(parts, part)
@@ -272,7 +272,7 @@ def _certainty(pupil: CostTreeClassifier | int, binned: Binned) -> NDArray[np.fl
     return np.full(len(binned), float(pupil)) if isinstance(pupil, int) else pupil.predict_proba(binned)[:, 1]
 
 
-def _described(unit: Unit, decision: Decision, in_paper: bool, setting: str, *, taught: bool = False) -> dict[str, Any]:
+def _described(unit: Unit, decision: Decision, setting: str, *, taught: bool = False) -> dict[str, Any]:
     by_cost = decision.member != "label" and unit.method != "dab"
     name = ("dm-" if by_cost else "") + unit.method
     return {
@@ -284,7 +284,6 @@ def _described(unit: Unit, decision: Decision, in_paper: bool, setting: str, *, 
         "decision_costs": setting,
         **asdict(decision),
         "description": describe(decision),
-        "in_paper": in_paper,
     }
 
 
@@ -343,7 +342,6 @@ def schema(config: Config) -> dict[str, Any]:
     return {
         "repeat": pl.Int64,
         **dict.fromkeys(texts, pl.String),
-        "in_paper": pl.Boolean,
         **{f"{part}_{name}": pl.Float64 for part in PARTS for name in measures},
         "outcome": pl.Binary,
     }

@@ -40,7 +40,7 @@ def _row(row: dict[str, Any], interval: tuple[float, float] | None, config: Conf
     low, high = interval or (None, None)
     shown = (
         "rank", "name", "method", "family", "train_costs", "decision_costs", "leaf", "member", "output", "vote_weight",
-        "calibration", "threshold", "description", "in_paper",
+        "calibration", "threshold", "description",
     )  # fmt: skip
     return {
         **{name: row[name] for name in shown},

@@ -45,6 +45,17 @@ ALPHAS = {
 }
 MEMBERS = {"label": "", "cost": "T_cs", "tuned": "T_thr"}
 
+# The models of the paper: its list of methods, and its table of combinations. Curtailment is combined with no other
+# smoothing there, and only the votes of boosting are calibrated.
+LIKE_PAPER = (
+    pl.col("method").is_in(PAPER_METHODS)
+    & pl.col("leaf").is_in(["frequency", "laplace", "m_estimate", "curtailment"])
+    & (
+        pl.col("calibration").is_null()
+        | ((pl.col("family") == "boosting") & pl.col("calibration").is_in(["logistic", "platt", "isotonic"]))
+    )
+)
+
 
 @dataclass(frozen=True)
 class Line:
@@ -122,7 +133,7 @@ def merge(application: Application, trials: Sequence[Trial], boards: Sequence[pl
                 overhead=pl.lit(trial.overhead, dtype=pl.Float64),
                 trees=_trees(trial),
                 shown_costs=pl.col("train_costs").replace_strict(costs),
-                like_paper=pl.col("in_paper") & pl.col("method").is_in(PAPER_METHODS),
+                like_paper=LIKE_PAPER,
             )
         )
     return pl.concat(merged)
