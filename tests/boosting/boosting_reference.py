@@ -261,18 +261,24 @@ def outcomes_of(run: Run, task: Task, member: str) -> NDArray[np.int64]:
 
 
 def shares(run: Run, variant: str, task: Task, member: str = "label") -> Floats:
-    """Return S of each record after each round: the weighted share of positive votes, as the variant casts them."""
+    """Return S of each record after each round: the weighted share of positive votes, as the variant casts them.
+
+    Signed votes have no shares: theirs is 1/2 + sum / (2 x the largest possible absolute sum), of costs that sum to 1.
+    """
     h = outcomes_of(run, task, member)
     leaves = [stump.leaf(task.X) for stump in run.stumps]
     found = np.empty(h.shape)
     for i in range(task.n):
-        positive = total = 0.0
+        positive = total = signed = largest = 0.0
         for k, alpha in enumerate(run.alphas):
             vote = alpha if h[i, k] == 1 else -alpha
             if variant == "uboost":
                 w_negative, w_positive = run.stumps[k].weights[leaves[k][i]]
                 vote = alpha * (w_positive * task.fn[i] - w_negative * task.fp[i])
-            elif variant in ("csb0", "csb1", "csb2"):
+                signed, largest = signed + vote, largest + alpha * max(max(w) for w in run.stumps[k].weights)
+                found[i, k] = 0.5 + signed / (task.fn[i] + task.fp[i]) / (2 * largest)
+                continue
+            if variant in ("csb0", "csb1", "csb2"):
                 vote *= task.fn[i] if h[i, k] == 1 else task.fp[i]
             positive, total = positive + max(vote, 0.0), total + abs(vote)
             found[i, k] = positive / total

@@ -449,7 +449,9 @@ def test_votes_cast_by_cost_count_their_cost(leaves_with_weights: Any) -> None:
         assert score[i] == pytest.approx(ayes / (ayes + noes) if ayes + noes else 0.5)
 
 
-def test_signed_votes_count_the_money_in_the_leaf(leaves_with_weights: Any) -> None:
+def test_signed_votes_count_the_costs_in_the_leaf_and_their_score_keeps_the_order_of_the_sum(
+    leaves_with_weights: Any,
+) -> None:
     said, alpha, costs = leaves_with_weights
     rules = Rules([Decision(output="vote")], Votes("vote", averages=False, weight=alpha, cast="signed")).fit(None)
     (score,) = rules.scores(said, costs)
@@ -459,8 +461,31 @@ def test_signed_votes_count_the_money_in_the_leaf(leaves_with_weights: Any) -> N
         for m in range(3):
             negative, positive = said.leaves.weights[said.ids[i, m]]
             votes.append(alpha[m] * (positive * costs.fn[i] - negative * costs.fp[i]))
-        assert score[i] == pytest.approx(sum(v for v in votes if v > 0) / sum(abs(v) for v in votes))
+        largest = 0.5 * 3 + 2.0 * 5 + 1.0 * 4  # alpha times the heaviest class of all leaves
+        assert score[i] == pytest.approx(0.5 + sum(votes) / (costs.fp[i] + costs.fn[i]) / (2 * largest))
         assert outcome[i] == (sum(votes) > 0)
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.integers(0, 10_000))
+def test_signed_score_is_above_one_half_iff_the_sum_of_votes_is_positive(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    weights = rng.integers(0, 3, (4, 2)) * 10.0 ** rng.integers(-12, 3, (4, 1))
+    label = weights[:, 1] > weights[:, 0]
+    said = Said(
+        np.array([[0, 2], [0, 3], [1, 2], [1, 3]], np.int32), Leaves(np.array([0, 0, 1, 1]), label, len, weights)
+    )
+    alpha, costs = 10.0 ** rng.uniform(-3, 2, 2), Costs(fp=rng.integers(0, 3, 4), fn=rng.integers(0, 3, 4))
+    rules = Rules([Decision(output="vote")], Votes("vote", averages=False, weight=alpha, cast="signed")).fit(None)
+    (score,) = rules.scores(said, costs)
+    threshold = costs.threshold()
+    total = np.zeros(4)
+    for i in range(4):
+        for m in range(2):
+            negative, positive = weights[said.ids[i, m]]
+            total[i] += alpha[m] * (positive * (1 - threshold[i]) - negative * threshold[i])
+    np.testing.assert_array_equal(score > 0.5, total > 0)
+    assert ((score >= 0) & (score <= 1)).all()
 
 
 @pytest.mark.parametrize("cast", ["by_cost", "signed"])

@@ -354,20 +354,27 @@ def cost_share(share: Floats, costs: Costs) -> Floats:
 
 
 def _signed(said: Said, alpha: Floats, costs: Costs, counts: Bools | None) -> tuple[Floats, Floats]:
-    """Return UBoost's share: votes alpha (W+ C_FN - W- C_FP) by the weights in the leaf (FRAMEWORK 7.2)."""
+    """Return UBoost's score, and the largest absolute sum of votes that its members can give (FRAMEWORK 7.2).
+
+    A vote is alpha (W+ C_FN - W- C_FP) by the weights in the leaf, the costs as shares of their sum, so that the unit
+    of the costs does not matter. The score is 1/2 + sum / (2 x largest): it keeps the order of the sums.
+    """
     n = said.ids.shape[0]
-    # As in cost_share: proportional to the costs, and finite.
     threshold = _thresholds(costs, n)
-    assert said.leaves.weights is not None
-    below, above = said.leaves.weights.T
-    positive, total = np.zeros(n), np.zeros(n)
+    leaves = said.leaves
+    assert leaves.weights is not None
+    below, above = leaves.weights.T
+    heaviest = np.zeros(alpha.size)
+    np.maximum.at(heaviest, leaves.member, leaves.weights.max(axis=1))
+    votes, largest = np.zeros(n), np.zeros(n)
     for m, leaf in enumerate(said.ids.T):
-        vote = alpha[m] * (above[leaf] * (1.0 - threshold) - below[leaf] * threshold)
-        if counts is not None:
-            vote = np.where(counts[:, m], vote, 0.0)
-        positive += np.maximum(vote, 0.0)
-        total += np.abs(vote)
-    return np.where(total > 0, positive / np.where(total > 0, total, 1.0), 0.5), total
+        counted = 1.0 if counts is None else counts[:, m]
+        votes += counted * alpha[m] * (above[leaf] * (1.0 - threshold) - below[leaf] * threshold)
+        largest += counted * alpha[m] * heaviest[m]
+    score = 0.5 + votes / np.where(largest > 0, 2 * largest, 1.0)
+    # Above one half iff the sum is positive, which rounding must not change.
+    score = np.where(votes > 0, np.maximum(score, np.nextafter(0.5, 1.0)), np.minimum(score, 0.5))
+    return np.clip(score, 0.0, 1.0), largest
 
 
 def _settled(decision: Decision, votes: Votes) -> Decision:
