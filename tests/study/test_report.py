@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 import copy
+import gzip
+import hashlib
 import html
 import json
 import re
@@ -16,8 +19,8 @@ from report_summary import make_summary, with_strings
 
 from stakes.exceptions import StudyError
 from stakes.study.report import render, write_report
-from stakes.study.report.figures import cost_figure, gain_figure, points_of, reliability_figure, roc_figure
-from stakes.study.report.markup import as_data, join, plain, tag
+from stakes.study.report.figures import cost_figure, figures_of, gain_figure, points_of, reliability_figure, roc_figure
+from stakes.study.report.view import printable
 from stakes.study.report.wording import GLOSSARY, MEASURES, money, percent, training
 
 ATTACKS = (
@@ -29,6 +32,7 @@ ATTACKS = (
     "<a href='javascript:window.hacked=1'>b</a>",
     "%{x} ${x} {{x}} &lt;b&gt; &amp;",
 )
+PLOTLY = "/* plotly */"
 VOID = {"input", "link", "meta"}
 
 
@@ -68,9 +72,9 @@ class Reader(HTMLParser):
 
 @pytest.fixture(scope="module", autouse=True)
 def _small_plotly() -> Iterator[None]:
-    """Leave out the five megabytes of plotly, which the tests in a browser need and these do not."""
+    """Leave out the megabytes of plotly, which the tests in a browser need and these do not."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("stakes.study.report.page.get_plotlyjs", lambda: "/* plotly */")
+        patch.setattr("stakes.study.report.page.get_plotlyjs", lambda: PLOTLY)
         yield
 
 
@@ -82,6 +86,13 @@ def summary() -> dict[str, Any]:
 @pytest.fixture(scope="module")
 def page(summary: dict[str, Any]) -> Reader:
     return Reader(render(summary))
+
+
+def embedded(page: str, key: str) -> str:
+    """Return the data that the page holds for its script."""
+    found = re.search(rf'<script type="[a-z/]*" id="{key}">(.*?)</script>', page, re.DOTALL)
+    assert found
+    return found[1]
 
 
 def changed(summary: dict[str, Any], **parts: dict[str, Any]) -> dict[str, Any]:
@@ -145,7 +156,7 @@ def test_an_advantage_within_the_interval_is_called_chance(summary: dict[str, An
     new = copy.deepcopy(summary)
     assert "may be chance" not in Reader(render(new)).words
     new["money"]["chosen"]["high"] = new["money"]["everything"] + 1
-    assert "over acting on everything and ignoring costs may be chance" in Reader(render(new)).words
+    assert "over acting on everything and the best model that ignores costs may be chance" in Reader(render(new)).words
 
 
 def test_without_a_cost_interval_that_of_the_measure_is_told(summary: dict[str, Any]) -> None:
@@ -234,9 +245,7 @@ def test_numbers_that_are_missing_or_not_finite_do_no_harm(summary: dict[str, An
     new["sensitivity"][0]["savings"] = None
     new["money"]["insensitive"] = None
     page = render(new)
-    data = re.search(r'<script type="application/json" id="figures">(.*?)</script>', page)
-    assert data
-    figures = json.loads(data[1], parse_constant=pytest.fail)
+    figures = json.loads(embedded(page, "figures"), parse_constant=pytest.fail)
     assert set(figures) == {"cost", "gain", "roc", "reliability"}
     assert not re.search(r"\b(nan|inf|None)\b", Reader(page).words)
 
@@ -244,11 +253,11 @@ def test_numbers_that_are_missing_or_not_finite_do_no_harm(summary: dict[str, An
 def test_every_part_of_the_configuration_is_told(summary: dict[str, Any], page: Reader) -> None:
     for fact in (
         "7,043 records", "26.5%", "2 * MonthlyCharges", "12 * MonthlyCharges", "62 methods", "12,345 models",
-        "558 ensembles", "100 trees", "Seed0", "stakes 0.1.0", "stakes apply best.skops NEW.csv",
+        "558 ensembles", "100 trees", "Seed 0", "stakes 0.1.0", "stakes apply best.skops NEW.csv",
     ):  # fmt: skip
         assert fact in page.words
     for term, meaning in GLOSSARY:
-        assert term + meaning in page.words
+        assert f"{term} {meaning}" in page.words
     for word in ("T_cs", "DMECC", "MTA"):
         assert any(word in term for term, _ in GLOSSARY)
 
@@ -268,7 +277,7 @@ def test_the_words_cover_the_measures_that_a_study_takes() -> None:
 def test_savings_at_other_costs_are_all_listed(summary: dict[str, Any], page: Reader) -> None:
     for row in summary["sensitivity"]:
         assert (
-            "".join(map(money, (row["nothing"], row["everything"], row["cost"]))) + percent(row["savings"])
+            " ".join((*map(money, (row["nothing"], row["everything"], row["cost"])), percent(row["savings"])))
             in page.words
         )
     assert "It would pay off in each case" in page.words
@@ -287,7 +296,7 @@ def test_each_figure_says_what_to_see_in_it(summary: dict[str, Any]) -> None:
     }  # fmt: skip
     words = Reader(render({**summary, "curves": [chosen]})).words
     assert (
-        "as little as 100, at 0.25. The one it uses, 0.50 (dot), was set without seeing these records and costs 300"
+        "as little as 100, at 0.25. The one it uses, 0.5 (dot), was set without seeing these records and costs 300"
         in words
     )
     assert "finds 75.0% of the records worth acting on, and disturbs 12.5% of the others" in words
@@ -370,6 +379,33 @@ def test_figures_without_points_are_none() -> None:
     assert points_of({"gain": {"share": [0, None], "saving": [1, 2]}}, "gain", "share", "saving") == [(0, 1)]
 
 
+def test_plotly_knows_all_that_the_figures_say(summary: dict[str, Any]) -> None:
+    go = pytest.importorskip("plotly.graph_objects")
+    figures = figures_of(changed(summary, question={"max_acted": 0.1}), summary["curves"])
+    assert len(figures) == 4
+    for figure in figures.values():
+        assert len(go.Figure(figure).data) == len(figure["data"])  # refuses what it does not know
+
+
+def test_axes_end_where_nothing_more_happens() -> None:
+    rare = {
+        "name": "m", "threshold": 0.01, "cost_curve": {"threshold": [0.0, 0.02, 0.5], "cost": [9.0, 4.0, 8.0]},
+        "roc": {"fpr": [0, 0.004, 1], "tpr": [0, 0.8, 1]}, "point": {"fpr": 0.004, "tpr": 0.8},
+        "gain": {"share": [0.0, 0.006, 1.0], "saving": [0.0, 800.0, -50.0]},
+        "reliability": {"predicted": [0.0, 0.1], "observed": [0.001, 0.2], "count": [9000, 10]},
+    }  # fmt: skip
+    drawn = (cost_figure([rare]), roc_figure([rare], None), gain_figure([rare]), reliability_figure([rare]))
+    ends = [figure["layout"]["xaxis"]["range"][1] for figure in drawn if figure]
+    assert ends == pytest.approx([0.1, 0.02, 0.03, 0.22])
+    limited = gain_figure([rare], max_acted=0.05)
+    assert limited
+    assert limited["layout"]["xaxis"]["range"] == [0, 0.25]
+    common = rare | {"point": {"fpr": 0.3, "tpr": 0.8}, "threshold": None, "roc": rare["roc"]}
+    figure = roc_figure([rare, common], None)
+    assert figure
+    assert figure["layout"]["xaxis"]["range"] == [0, 1]
+
+
 # ---- Hostile strings
 
 
@@ -387,13 +423,25 @@ def test_no_string_of_the_summary_becomes_markup(attack: str) -> None:
 
 
 def test_scripts_are_the_same_whatever_the_summary_says() -> None:
-    def scripts(page: str) -> tuple[list[str], list[str]]:
+    def scripts(page: str) -> tuple[list[str], str, list[str]]:
         policy = re.findall(r'Content-Security-Policy" content="([^"]*)"', page)
-        return re.findall(r"<script>(.*?)</script>", page, re.DOTALL), policy
+        return re.findall(r"<script>(.*?)</script>", page, re.DOTALL), embedded(page, "plotly"), policy
 
     hostile = with_strings(make_summary(), lambda text: ATTACKS[0])
     assert scripts(render(hostile)) == scripts(render(make_summary()))
-    assert len(scripts(render(hostile))[0]) == 2
+
+
+def test_the_policy_allows_the_pages_script_and_plotly_alone(summary: dict[str, Any]) -> None:
+    page = render(summary)
+    (script,) = re.findall(r"<script>(.*?)</script>", page, re.DOTALL)
+    assert gzip.decompress(base64.b64decode(embedded(page, "plotly"))).decode() == PLOTLY
+    (policy,) = (attributes["content"] for _, attributes in Reader(page).elements if "http-equiv" in attributes)
+    assert policy is not None
+    hashes = [base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in (PLOTLY, script)]
+    assert policy.split("; ")[:2] == [
+        "default-src 'none'",
+        "script-src " + " ".join(f"'sha256-{digest}'" for digest in hashes),
+    ]
 
 
 def test_names_in_figures_are_not_taken_for_markup() -> None:
@@ -405,22 +453,17 @@ def test_names_in_figures_are_not_taken_for_markup() -> None:
 
 
 def test_json_in_a_script_cannot_end_it() -> None:
-    value = {"name": "</script><!--<script>]]>&\u2028"}
-    text = as_data(value)
-    assert not set("<>&\u2028") & set(text)
-    assert json.loads(text) == value
+    attack = "</script><!--<script>]]>&\u2028"
+    data = embedded(render(with_strings(make_summary(), lambda text: attack)), "figures")
+    assert not set("<>&\u2028") & set(data)
+    assert json.loads(data)["roc"]["data"][-1]["name"] == html.escape(attack, quote=False)
 
 
 def test_text_that_no_encoding_takes_is_replaced() -> None:
-    assert plain("a\x00\ud800\u202eb\tc\n") == "a\ufffd\ufffd\ufffdb\tc\n"
+    value = {"a": ["a\x00\ud800\u202eb\tc\n", 1, None]}
+    assert printable(value) == {"a": ["a\ufffd\ufffd\ufffdb\tc\n", 1, None]}
     hostile = with_strings(make_summary(), lambda text: text + "\ud800\x00\u202e")
     assert "churn.csv\ufffd" in render(hostile).encode().decode()
-
-
-def test_tags_escape_what_is_not_markup() -> None:
-    assert tag("p", "<", tag("b", ">"), title='"<') == '<p title="&quot;&lt;">&lt;<b>&gt;</b></p>'
-    assert tag("input", checked=True, value=0, name=None) == '<input checked value="0">'
-    assert join("&", None, 1.5) == "&amp;1.5"
 
 
 # ---- Words

@@ -1,21 +1,19 @@
-"""The pictures of the best models, as plotly figures: plain data that the page's own script draws."""
+"""The pictures of the best models, as plain data that the page's script gives to plotly."""
 
 from __future__ import annotations
 
 import html
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-import plotly.graph_objects as go
-
-from stakes.study.report.markup import plain
 from stakes.study.report.wording import known, money
 
 __all__ = [
     "COLOURS",
     "cost_at",
     "cost_figure",
+    "figures_of",
     "gain_figure",
     "points_of",
     "reliability_figure",
@@ -28,24 +26,45 @@ COLOURS = ("#2f6fde", "#c8621b", "#128a72", "#8a63d2", "#c9477a")
 MUTED = "#7a828c"
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
 MOST_POINTS = 400
+SMALL = 0.2  # an axis of shares is cut where all that is worth seeing lies below
 
 Curve = dict[str, Any]
+Figure = dict[str, Any]
+Trace = dict[str, Any]
 Points = Sequence[tuple[float, ...]]
 
 
-def cost_figure(curves: Sequence[Curve]) -> dict[str, Any] | None:
-    """Return the cost of every threshold, and of the one that each model uses."""
+def figures_of(summary: dict[str, Any], curves: Sequence[Curve]) -> dict[str, Figure]:
+    """Return the figures that there is something to draw in; those in money only where it is real."""
+    in_money = bool(summary["money"])
+    drawn = {
+        "cost": cost_figure(curves) if in_money else None,
+        "gain": gain_figure(curves, summary["question"].get("max_acted")) if in_money else None,
+        "roc": roc_figure(curves, summary.get("iso_cost") if in_money else None),
+        "reliability": reliability_figure(curves),
+    }
+    return {name: figure for name, figure in drawn.items() if figure is not None}
 
-    def traces(model: int, curve: Curve) -> list[go.Scatter]:
+
+def cost_figure(curves: Sequence[Curve]) -> Figure | None:
+    """Return the cost of every threshold, and of the one that each model uses."""
+    worth_seeing = [threshold_of(curve) for curve in curves]
+
+    def traces(model: int, curve: Curve) -> list[Trace]:
         points = points_of(curve, "cost_curve", "threshold", "cost")
-        lines = [_line(model, curve, points, "threshold %{x:.3f}<br>cost %{y:,.4~r}", shape="hv")]
+        lines = [_line(model, curve, points, "threshold %{x:.3~f}<br>cost %{y:,.4~r}", shape="hv")]
         used = threshold_of(curve)
-        if points and used is not None:
-            hover = "threshold in use %{x:.3f}<br>cost %{y:,.4~r}"
-            lines.append(_point(model, curve, used, cost_at(points, used), hover))
+        if points:
+            worth_seeing.append(min(points, key=lambda point: point[1])[0])
+            if used is not None:
+                hover = "threshold in use %{x:.3~f}<br>cost %{y:,.4~r}"
+                lines.append(_point(model, curve, used, cost_at(points, used), hover))
         return lines
 
-    return _figure(curves, traces, x=_axis("Threshold", [0, 1]), y=_axis("Cost on the test records", tozero=True))
+    drawn = _models(curves, traces)
+    return _figure(
+        drawn, x=_axis("Threshold", [0, _end(worth_seeing)]), y=_axis("Cost on the test records", tozero=True)
+    )
 
 
 def threshold_of(curve: Curve) -> float | None:
@@ -59,81 +78,74 @@ def cost_at(points: Points, threshold: float) -> float:
     return next((cost for at, cost, *_ in reversed(points) if at <= threshold), points[0][1])
 
 
-def roc_figure(curves: Sequence[Curve], iso_cost: dict[str, Any] | None) -> dict[str, Any] | None:
+def roc_figure(curves: Sequence[Curve], iso_cost: dict[str, Any] | None) -> Figure | None:
     """Return the ROC curves with the points where the models operate, and lines of equal cost through them."""
+    where = "false alarms %{x:.3~%}<br>found %{y:.1%}"
 
-    def traces(model: int, curve: Curve) -> list[go.Scatter]:
-        where = "false alarms %{x:.1%}<br>found %{y:.1%}"
+    def traces(model: int, curve: Curve) -> list[Trace]:
         lines = [_line(model, curve, points_of(curve, "roc", "fpr", "tpr"), where)]
         point = curve.get("point")
         return [*lines, _point(model, curve, point["fpr"], point["tpr"], where)] if point else lines
 
+    used = [curve["point"]["fpr"] for curve in curves if curve.get("point")]
     return _figure(
-        curves,
-        traces,
-        x=_axis("False alarms (FPR)", [0, 1], tickformat=".0%"),
-        y=_axis("Found (TPR)", [0, 1.01], tickformat=".0%"),
+        _models(curves, traces),
+        x=_axis("False alarms (FPR)", [0, _end(used)], tickformat="~%"),
+        y=_axis("Found (TPR)", [0, 1.01], tickformat="~%"),
         behind=[_equal_cost(line) for line in (iso_cost or {}).get("lines", ()) if known(line["cost"])],
     )
 
 
-def _equal_cost(line: dict[str, Any]) -> go.Scatter:
-    return go.Scatter(
-        x=[_short(v) for v in line["fpr"]],
-        y=[_short(v) for v in line["tpr"]],
-        mode="lines",
-        line={"color": MUTED, "width": 1, "dash": "dot"},
-        hovertemplate=f"all points here cost about {money(line['cost'])}<extra></extra>",
-    )
+def _equal_cost(line: dict[str, Any]) -> Trace:
+    hover = f"all points here cost about {money(line['cost'])}<extra></extra>"
+    return {**_dotted(line["fpr"], line["tpr"]), "hovertemplate": hover}
 
 
-def gain_figure(curves: Sequence[Curve], max_acted: float | None = None) -> dict[str, Any] | None:
+def gain_figure(curves: Sequence[Curve], max_acted: float | None = None) -> Figure | None:
     """Return what is saved by acting on more and more records, those with the highest scores first."""
+    worth_seeing: list[float | None] = [max_acted]
 
-    def traces(model: int, curve: Curve) -> list[go.Scatter]:
+    def traces(model: int, curve: Curve) -> list[Trace]:
         points = points_of(curve, "gain", "share", "saving")
-        return [_line(model, curve, points, "acting on %{x:.1%}<br>saves %{y:,.4~r}")]
+        if points:
+            worth_seeing.append(max(points, key=lambda point: point[1])[0])
+        return [_line(model, curve, points, "acting on %{x:.3~%}<br>saves %{y:,.4~r}")]
 
+    drawn = _models(curves, traces)
     figure = _figure(
-        curves,
-        traces,
-        x=_axis("Share of the records acted on", [0, 1], tickformat=".0%"),
+        drawn,
+        x=_axis("Share of the records acted on", [0, _end(worth_seeing)], tickformat="~%"),
         y=_axis("Saved against doing nothing", zero=True),
     )
     if figure and max_acted is not None:
-        figure["layout"]["shapes"] = [
-            {
-                "type": "line", "x0": max_acted, "x1": max_acted, "y0": 0, "y1": 1, "yref": "paper",
-                "line": {"color": MUTED, "width": 1, "dash": "dash"},
-            }
-        ]  # fmt: skip
+        dashed = {"color": MUTED, "width": 1, "dash": "dash"}
+        limit = {"type": "line", "x0": max_acted, "x1": max_acted, "y0": 0, "y1": 1, "yref": "paper", "line": dashed}
+        figure["layout"]["shapes"] = [limit]
     return figure
 
 
-def reliability_figure(curves: Sequence[Curve]) -> dict[str, Any] | None:
+def reliability_figure(curves: Sequence[Curve]) -> Figure | None:
     """Return how often records turned out positive that were said to be so with some probability."""
+    shares: list[float] = []
 
-    def traces(model: int, curve: Curve) -> list[go.Scatter]:
+    def traces(model: int, curve: Curve) -> list[Trace]:
         points = points_of(curve, "reliability", "predicted", "observed", "count")
+        shares.extend(share for point in points for share in point[:2])
         counts = [n for _, _, n in points]
         largest = max(counts, default=1)
-        line = _line(model, curve, points, "said %{x:.1%}<br>was %{y:.1%} of %{customdata:,} records")
-        line.update(
-            mode="lines+markers",
-            customdata=counts,
-            marker={"size": [round(5 + 6 * math.sqrt(n / largest), 1) for n in counts], "color": COLOURS[model]},
-        )
-        return [line]
+        sizes = [round(5 + 6 * math.sqrt(n / largest), 1) for n in counts]
+        line = _line(model, curve, points, "said %{x:.3~%}<br>was %{y:.3~%} of %{customdata:,} records")
+        return [
+            {**line, "mode": "lines+markers", "customdata": counts, "marker": {"size": sizes, "color": COLOURS[model]}}
+        ]
 
-    perfect = go.Scatter(
-        x=[0, 1], y=[0, 1], mode="lines", line={"color": MUTED, "width": 1, "dash": "dot"}, hoverinfo="skip"
-    )
+    drawn = _models(curves, traces)
+    end = min(1.0, 1.1 * max(shares, default=1.0))
     return _figure(
-        curves,
-        traces,
-        x=_axis("What the model says", [0, 1], tickformat=".0%"),
-        y=_axis("How often it was so", [0, 1.01], tickformat=".0%"),
-        behind=[perfect],
+        drawn,
+        x=_axis("What the model says", [0, end], tickformat="~%"),
+        y=_axis("How often it was so", [0, 1.01 * end], tickformat="~%"),
+        behind=[{**_dotted([0, 1], [0, 1]), "hoverinfo": "skip"}],
     )
 
 
@@ -144,53 +156,51 @@ def points_of(curve: Curve, part: str, *columns: str) -> Points:
     return [point for point in points if all(known(value) for value in point)]
 
 
-def _figure(
-    curves: Sequence[Curve],
-    traces: Callable[[int, Curve], list[go.Scatter]],
-    *,
-    x: dict[str, Any],
-    y: dict[str, Any],
-    behind: Sequence[go.Scatter] = (),
-) -> dict[str, Any] | None:
-    """Return a figure of all models, or None where there is nothing to draw."""
-    # Drawn last to first, so that the chosen model lies on top.
-    models = [trace for i, curve in reversed(list(enumerate(curves))) for trace in traces(i, curve) if trace.x]
+def _end(worth_seeing: Iterable[float | None]) -> float:
+    """Return where an axis of shares ends: at 1, or sooner if what is worth seeing is among the small ones."""
+    largest = max((value for value in worth_seeing if value is not None), default=1.0)
+    return _short(largest / SMALL) if 0 < largest < SMALL else 1.0
+
+
+def _models(curves: Sequence[Curve], traces: Callable[[int, Curve], list[Trace]]) -> list[Trace]:
+    """Return the traces of all models that have points: last to first, so that the chosen model lies on top."""
+    return [trace for i, curve in reversed(list(enumerate(curves))) for trace in traces(i, curve) if trace["x"]]
+
+
+def _figure(models: list[Trace], *, x: Trace, y: Trace, behind: Sequence[Trace] = ()) -> Figure | None:
+    """Return a figure, or None where there is nothing to draw."""
     if not models:
         return None
-    figure = go.Figure(
-        [*behind, *models],
-        go.Layout(
-            template=None,
-            xaxis=x,
-            yaxis=y,
-            font={"family": FONT, "size": 12, "color": MUTED},
-            paper_bgcolor="rgba(0,0,0,0)",
-            plot_bgcolor="rgba(0,0,0,0)",
-            hoverlabel={"bgcolor": "#1c2024", "bordercolor": "#1c2024", "font": {"color": "#ffffff"}, "align": "left"},
-            hovermode="closest",
-            showlegend=False,
-            dragmode=False,
-            autosize=True,
-            height=340,
-            margin={"l": 64, "r": 24, "t": 12, "b": 48},
-        ),
-    )
-    return figure.to_plotly_json()
+    layout = {
+        "xaxis": x,
+        "yaxis": y,
+        "font": {"family": FONT, "size": 12, "color": MUTED},
+        "paper_bgcolor": "rgba(0,0,0,0)",
+        "plot_bgcolor": "rgba(0,0,0,0)",
+        "hoverlabel": {"bgcolor": "#1c2024", "bordercolor": "#1c2024", "font": {"color": "#ffffff"}, "align": "left"},
+        "hovermode": "closest",
+        "showlegend": False,
+        "dragmode": False,
+        "autosize": True,
+        "height": 340,
+        "margin": {"l": 64, "r": 24, "t": 12, "b": 48},
+    }
+    return {"data": [*behind, *models], "layout": layout}
 
 
 def _axis(
     title: str,
     limits: Sequence[float] | None = None,
     *,
-    tickformat: str | None = None,
+    tickformat: str = ",~r",
     tozero: bool = False,
     zero: bool = False,
 ) -> dict[str, Any]:
     """Return an axis; `tozero` starts it at 0, `zero` marks where 0 is."""
     return {
         "title": {"text": title, "standoff": 12},
-        "range": limits,
-        "tickformat": tickformat or ",~r",
+        **({"range": limits} if limits else {}),
+        "tickformat": tickformat,
         "nticks": 6,
         "rangemode": "tozero" if tozero else "normal",
         "zeroline": zero,
@@ -205,37 +215,36 @@ def _axis(
     }
 
 
-def _line(model: int, curve: Curve, points: Points, hover: str, shape: str = "linear") -> go.Scatter:
-    shown = _thinned(points)
-    return go.Scatter(
-        x=[_short(point[0]) for point in shown],
-        y=[_short(point[1]) for point in shown],
-        mode="lines",
-        line={"color": COLOURS[model], "width": 2.5 if model == 0 else 1.5, "shape": shape},
-        **_identity(model, curve, hover),
-    )
+def _line(model: int, curve: Curve, points: Points, hover: str, shape: str = "linear") -> Trace:
+    line = {"color": COLOURS[model], "width": 2.5 if model == 0 else 1.5, "shape": shape}
+    return _trace(model, curve, _thinned(points), hover, mode="lines", line=line)
 
 
-def _point(model: int, curve: Curve, x: float, y: float, hover: str) -> go.Scatter:
-    return go.Scatter(
-        x=[_short(x)],
-        y=[_short(y)],
-        mode="markers",
-        marker={"color": COLOURS[model], "size": 11 if model == 0 else 9, "line": {"color": "#ffffff", "width": 1.5}},
-        **_identity(model, curve, hover),
-    )
+def _point(model: int, curve: Curve, x: float, y: float, hover: str) -> Trace:
+    size, edge = 11 if model == 0 else 9, {"color": "#ffffff", "width": 1.5}
+    marker = {"color": COLOURS[model], "size": size, "line": edge}
+    return _trace(model, curve, [(x, y)], hover, mode="markers", marker=marker)
 
 
-def _identity(model: int, curve: Curve, hover: str) -> dict[str, Any]:
-    """Return what tells whose a trace is: to the page's script by `meta`, to people by the name.
+def _trace(model: int, curve: Curve, points: Points, hover: str, **style: Any) -> Trace:
+    """Return a trace that says of which model it is: to the page's script by `meta`, to people by the name.
 
     Plotly takes names for a kind of HTML, and text in a template for a template: the name is escaped, and filled in.
     """
     return {
-        "name": html.escape(plain(curve["name"])[:60], quote=False),
+        "type": "scatter",
+        "x": [_short(point[0]) for point in points],
+        "y": [_short(point[1]) for point in points],
+        "name": html.escape(curve["name"][:60], quote=False),
         "meta": model,
         "hovertemplate": f"%{{fullData.name}}<br>{hover}<extra></extra>",
+        **style,
     }
+
+
+def _dotted(x: Sequence[float], y: Sequence[float]) -> Trace:
+    dotted = {"color": MUTED, "width": 1, "dash": "dot"}
+    return {"type": "scatter", "x": [*map(_short, x)], "y": [*map(_short, y)], "mode": "lines", "line": dotted}
 
 
 def _thinned(points: Points) -> Points:

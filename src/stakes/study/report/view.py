@@ -1,0 +1,191 @@
+"""What the templates show: the summary of a study, and plain values that are computed from it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from stakes.study.report.figures import COLOURS, cost_at, figures_of, points_of, threshold_of
+from stakes.study.report.wording import GLOSSARY, known, measure_of, money, percent
+
+__all__ = ["prepare", "printable"]
+
+Summary = dict[str, Any]
+Row = dict[str, Any]
+MOST_ROWS = 500
+MOST_FEATURES = 15
+# Control characters, halves of characters, and marks that turn the direction of the text around them.
+UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069]")
+
+
+def prepare(summary: Summary) -> dict[str, Any]:
+    """Return the values of the templates.
+
+    Parameters
+    ----------
+    summary : dict
+        As in summary.json.
+
+    Returns
+    -------
+    values : dict
+        The entries of the summary, and what the sections add to them. Sections that have nothing to show are None.
+    """
+    summary = printable(summary)
+    return {
+        **summary,
+        "measure": measure_of(summary["question"]["measure"]),
+        "alternatives": _alternatives(summary),
+        "boards": _boards(summary),
+        "closer": _closer(summary),
+        "features": _features(summary),
+        "sensitivity": _sensitivity(summary),
+        "glossary": GLOSSARY,
+    }
+
+
+def printable(value: Any) -> Any:
+    """Return a copy of plain data in which every text can be shown by any browser and written in any encoding."""
+    if isinstance(value, dict):
+        return {key: printable(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [printable(item) for item in value]
+    return UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", value) if isinstance(value, str) else value
+
+
+def _alternatives(summary: Summary) -> dict[str, Any] | None:
+    """Return what else could be done, what that costs, and what the chosen model saves against it."""
+    found = summary["money"]
+    if not found or not found["chosen"]:
+        return None
+    chosen = found["chosen"]
+    between = _interval(chosen)
+    others = [
+        {"name": "doing nothing", "model": None, "cost": found["nothing"]},
+        {"name": "acting on everything", "model": None, "cost": found["everything"]},
+    ]
+    if found["insensitive"]:
+        name = "the best model that ignores costs"
+        others.append({"name": name, "model": found["insensitive"]["name"], "cost": found["insensitive"]["cost"]})
+    for other in others:
+        saved = other["cost"] - chosen["cost"]
+        sign = 1 if saved >= 0 else -1
+        other["saved"] = saved
+        other["share"] = abs(saved) / other["cost"] if other["cost"] > 0 else None
+        other["between"] = between and sorted(sign * (other["cost"] - end) for end in between)
+        other["by_chance"] = between is not None and chosen["cost"] < other["cost"] <= between[1]
+    bars = [{"label": other["name"], "model": other["model"], "value": other["cost"]} for other in others]
+    bars.append({"label": "the chosen model", "model": chosen["name"], "value": chosen["cost"], "between": between})
+    return {
+        "others": others,
+        "best": min(others[:2], key=lambda other: other["cost"]),
+        "by_chance": [other["name"] for other in others if other["by_chance"]],
+        "bars": _bars(bars, money),
+    }
+
+
+def _interval(row: Row) -> tuple[float, float] | None:
+    low, high = row.get("low"), row.get("high")
+    return (low, high) if known(low) and known(high) else None
+
+
+def _bars(rows: list[Row], show: Any) -> list[Row]:
+    """Return rows with their value as text, and how long its bar is: in percent of the longest."""
+    longest = max(max(row["value"], *(row.get("between") or (0.0,))) for row in rows)
+
+    def width(value: float) -> float:
+        return round(100 * max(value, 0.0) / longest, 2) if longest > 0 else 0.0
+
+    for row in rows:
+        between = row.get("between")
+        row |= {"shown": show(row["value"]), "width": width(row["value"])}
+        row["range"] = between and {"left": width(between[0]), "width": width(between[1] - between[0])}
+    return rows
+
+
+def _boards(summary: Summary) -> dict[str, Any]:
+    """Return both leaderboards, with what their columns and controls need."""
+    boards = {name: list(summary["leaderboards"].get(name) or ()) for name in ("validation", "test")}
+    rows = [row for board in boards.values() for row in board]
+    first, *others = boards["validation"] or [{}]
+    between = _interval(first)
+    return {
+        "rows": {name: _with_places(board[:MOST_ROWS]) for name, board in boards.items()},
+        "columns": {name: _columns(board, summary["question"]["measure"]) for name, board in boards.items()},
+        "n_rows": {name: len(board) for name, board in boards.items()},
+        "families": sorted({row["family"] for row in rows}),
+        "highest_fpr": max((row["fpr"] for row in rows if known(row["fpr"])), default=0.0),
+        "rivals": between and sum(between[0] <= row["test"] <= between[1] for row in others if known(row["test"])),
+    }
+
+
+def _columns(rows: Sequence[Row], measure: str) -> list[str]:
+    """Return the columns that have numbers, without the measure, which has a column of its own."""
+    columns = ("cost", "savings", "tpr", "fpr", "acted", "auc")
+    return [key for key in columns if key != measure and any(known(row.get(key)) for row in rows)]
+
+
+def _with_places(rows: Sequence[Row]) -> list[Row]:
+    """Return rows with the places, in percent of the same scale, of the ends of their interval and of the result."""
+    ends = [end for row in rows for end in _interval(row) or ()]
+    least, most = min(ends, default=0.0), max(ends, default=0.0)
+
+    def place(value: float) -> float:
+        return round(100 * min(max((value - least) / (most - least), 0.0), 1.0), 1)
+
+    def places(row: Row) -> dict[str, float] | None:
+        between = _interval(row)
+        if between is None or least == most or not known(row["test"]):
+            return None
+        return {"low": place(between[0]), "high": place(between[1]), "test": place(row["test"])}
+
+    return [row | {"places": places(row)} for row in rows]
+
+
+def _closer(summary: Summary) -> dict[str, Any] | None:
+    """Return the models that have curves, the figures of them, and what to see of the chosen one in each."""
+    curves = (summary["curves"] or [])[: len(COLOURS)]
+    figures = figures_of(summary, curves)
+    if not figures:
+        return None
+    chosen = curves[0]
+    costs = points_of(chosen, "cost_curve", "threshold", "cost")
+    gains = points_of(chosen, "gain", "share", "saving")
+    said = points_of(chosen, "reliability", "predicted", "observed", "count")
+    used, total = threshold_of(chosen), sum(n for _, _, n in said)
+    return {
+        "models": [curve | {"colour": colour} for curve, colour in zip(curves, COLOURS, strict=False)],
+        "figures": figures,
+        "least": min(costs, key=lambda point: point[1]) if costs else None,
+        "used": used,
+        "cost_used": cost_at(costs, used) if costs and used is not None else None,
+        "most_saved": max(gains, key=lambda point: point[1]) if gains else None,
+        "point": chosen.get("point"),
+        "lines": bool(summary["money"] and (summary.get("iso_cost") or {}).get("lines")),
+        "off": sum(n * abs(predicted - observed) for predicted, observed, n in said) / total if total else None,
+    }
+
+
+def _features(summary: Summary) -> dict[str, Any] | None:
+    """Return which features the chosen model uses most."""
+    found = [row for row in summary["features"] or () if known(row["importance"])]
+    total = sum(row["importance"] for row in found)
+    if total <= 0:
+        return None
+    in_money = "money" in summary["importance_unit"]
+    bars = [{"label": "", "model": row["name"], "value": row["importance"]} for row in found[:MOST_FEATURES]]
+    return {
+        "in_money": in_money,
+        "first": [row["name"] for row in found[:3]],
+        "share": sum(row["importance"] for row in found[:3]) / total,
+        "bars": _bars(bars, money if in_money else percent),
+        "more": len(found) - len(bars),
+    }
+
+
+def _sensitivity(summary: Summary) -> dict[str, Any] | None:
+    """Return what changes if the costs were other than thought."""
+    rows = summary["sensitivity"]
+    savings = [row["savings"] for row in rows if known(row["savings"])]
+    return {"rows": rows, "savings": savings, "losing": sum(share <= 0 for share in savings)} if rows else None
