@@ -45,8 +45,6 @@ Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 
 COST_NAMES = ("fp_cost", "fn_cost", "tp_cost", "tn_cost")
-# The largest sample weight must be between these: there is room for products with counts and costs, and their sums.
-TINY, HUGE = 1e-200, 1e200
 _COSTS_REQUESTED = dict.fromkeys(COST_NAMES, True)
 
 
@@ -400,7 +398,7 @@ class MemberClassifier(CostClassifier):
         X_train = take_rows(X, rows) if held_out.size else X
         data = self._read(X_train, reset=True)
         costs = self._learn_costs(X, n, **given)
-        everything = Records(None, positive, costs.countable(n if weight is None else weight.sum()), weight)
+        everything = Records(None, positive, costs, weight)
         train = _with_features(everything.take(rows) if held_out.size else everything, data)
         for_validation = {"y_val": y_val, "fp_cost_val": fp_cost_val, "fn_cost_val": fn_cost_val}
         validation = None
@@ -442,11 +440,6 @@ class MemberClassifier(CostClassifier):
 
     def _weights(self, sample_weight: ArrayLike, positive: Bools) -> Floats:
         weight = record_weights(sample_weight, positive.size, "X")
-        if not TINY < weight.max() < HUGE and weight.any():
-            raise ValueError(
-                f"sample_weight is up to {weight.max():g}, which is not between {TINY:g} and {HUGE:g}: give weights of "
-                "the same proportions that are nearer to 1"
-            )
         for of_class, name in ((positive, "positive"), (~positive, "negative")):
             if not weight[of_class].sum() > 0:
                 raise ValueError(f"sample_weight is zero for all records of the {name} class: both are needed")
@@ -498,7 +491,7 @@ class MemberClassifier(CostClassifier):
         except CostsError as error:
             raise CostsError(f"fp_cost_val and fn_cost_val: {error}") from None
         assert costs is not None
-        return ValidationRecords(Records(features, positive, costs.countable(positive.size)))
+        return ValidationRecords(Records(features, positive, costs))
 
     def _decide_by(
         self, decision: Decision | None, *, max_fpr: float | None = None, max_acted: float | None = None

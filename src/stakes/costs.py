@@ -1,4 +1,4 @@
-"""What a mistake costs: the front door through which all costs enter (FRAMEWORK 1)."""
+"""Misclassification costs: validated and reduced once, here, before anything else uses them (FRAMEWORK 1)."""
 
 from __future__ import annotations
 
@@ -13,8 +13,10 @@ __all__ = ["Costs"]
 
 Cost = float | NDArray[np.float64]
 
-# Sums of costs stay below two to the power of this, so that there is room for whatever they are multiplied with.
-LARGEST_EXPONENT = 960
+# Costs and sample weights are 0 or in this range: sums of their products over any number of records are finite, and
+# no ratio of them overflows.
+SMALLEST, LARGEST = 1e-100, 1e100
+NAMES = ("fp", "fn", "tp", "tn")
 
 
 class Costs:
@@ -27,7 +29,7 @@ class Costs:
     Parameters
     ----------
     fp, fn : float or array-like of shape (n_records,)
-        Cost of a false positive and of a false negative.
+        Cost of a false positive and of a false negative. All costs must be 0, or between 1e-100 and 1e100 in size.
     tp, tn : float or array-like of shape (n_records,), default=0
         Cost of a true positive and of a true negative.
 
@@ -54,19 +56,28 @@ class Costs:
     fn: Cost
 
     def __init__(self, fp: ArrayLike, fn: ArrayLike, tp: ArrayLike = 0.0, tn: ArrayLike = 0.0) -> None:
-        given = {
-            name: _numbers(value, f"{name}_cost") for name, value in (("fp", fp), ("fn", fn), ("tp", tp), ("tn", tn))
-        }
+        given = {name: _in_range(value, f"{name}_cost") for name, value in zip(NAMES, (fp, fn, tp, tn), strict=True)}
         _same_length(given)
-        object.__setattr__(self, "fp", _reduced(given, "fp", "tn"))
-        object.__setattr__(self, "fn", _reduced(given, "fn", "tp"))
+        self.__setstate__((_reduced(given, "fp", "tn"), _reduced(given, "fn", "tp")))
+
+    @classmethod
+    def _of(cls, fp: Cost, fn: Cost) -> Costs:
+        """Return costs made of others, which need no validation."""
+        costs = cls.__new__(cls)
+        costs.__setstate__((fp, fn))
+        return costs
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError("Costs cannot be changed; make new ones")
 
-    # Immutable and slotted: pickling and copying go through the constructor.
-    def __reduce__(self) -> tuple[type[Costs], tuple[Cost, Cost]]:
-        return Costs, (self.fp, self.fn)
+    def __getstate__(self) -> tuple[Cost, Cost]:
+        return self.fp, self.fn
+
+    def __setstate__(self, state: tuple[Cost, Cost]) -> None:
+        for name, cost in zip(("fp", "fn"), state, strict=True):
+            if not isinstance(cost, float):
+                cost.setflags(write=False)
+            object.__setattr__(self, name, cost)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Costs):
@@ -114,40 +125,17 @@ class Costs:
 
     def __getitem__(self, rows: Any) -> Costs:
         """Return the costs of some records: a slice, a mask, or row numbers."""
-        return Costs(
-            *(cost if isinstance(cost, float) else np.atleast_1d(cost[_index(rows)]) for cost in (self.fp, self.fn))
-        )
-
-    def countable(self, n: float) -> Costs:
-        """Return the costs in a unit in which those of `n` records can be added up; these, where they can.
-
-        Their sum would not be finite otherwise. Only the ratios of costs matter to training and to decisions, and a
-        unit that is a power of two leaves them as they are.
-
-        Examples
-        --------
-        >>> from stakes import Costs
-        >>> Costs(fp=1, fn=5).countable(1000)
-        Costs(fp=1, fn=5)
-        >>> Costs(fp=1e308, fn=1.5e308).countable(1000).threshold()
-        0.4
-        """
-        largest = max(float(np.max(cost, initial=0.0)) for cost in (self.fp, self.fn))
-        excess = int(np.frexp(largest)[1]) + int(np.frexp(n)[1]) - LARGEST_EXPONENT
-        return self if excess <= 0 else Costs(fp=np.ldexp(self.fp, -excess), fn=np.ldexp(self.fn, -excess))
+        fp, fn = (cost if isinstance(cost, float) else np.atleast_1d(cost[_index(rows)]) for cost in (self.fp, self.fn))
+        return Costs._of(fp, fn)
 
     def threshold(self) -> Cost:
         """Return T_cs, above which a probability is worth acting on (FRAMEWORK 2).
 
         Where both costs are zero the record is indifferent, and the threshold is 0.5.
         """
-        fp, fn = np.asarray(self.fp), np.asarray(self.fn)
-        largest = np.maximum(fp, fn)
-        # In units of a power of two: huge costs do not overflow, denormal ones keep their ratio, and nothing is rounded
-        # before the division, so that a probability that equals the threshold is equal to it.
-        exponent = -np.frexp(largest)[1]
-        fp, fn = np.ldexp(fp, exponent), np.ldexp(fn, exponent)
-        threshold = np.where(largest > 0, fp / np.where(largest > 0, fp + fn, 1.0), 0.5)
+        fp, both = np.asarray(self.fp), np.add(self.fp, self.fn)
+        # One rounding each in the sum and the quotient: a probability k / n equals the threshold k / n exactly.
+        threshold = np.divide(fp, both, out=np.full(both.shape, 0.5), where=both > 0)
         return float(threshold) if self.constant else threshold
 
     def of(self, y: ArrayLike) -> NDArray[np.float64]:
@@ -166,13 +154,9 @@ class Costs:
         def mean(cost: Cost, of_class: NDArray[np.bool_]) -> float:
             if isinstance(cost, float):
                 return cost
-            chosen = cost[of_class] if of_class.any() else cost
-            with np.errstate(over="ignore"):
-                average = float(chosen.mean())
-            # Only huge costs overflow; dividing first costs a rounding that others need not bear.
-            return average if np.isfinite(average) else float((chosen / chosen.size).sum())
+            return float((cost[of_class] if of_class.any() else cost).mean())
 
-        return Costs(fp=mean(self.fp, y == 0), fn=mean(self.fn, y == 1))
+        return Costs._of(fp=mean(self.fp, y == 0), fn=mean(self.fn, y == 1))
 
 
 def per_record(
@@ -225,6 +209,19 @@ def _numbers(value: ArrayLike, argument: str, *, may_be_nan: bool = False) -> ND
     return numbers
 
 
+def _in_range(value: ArrayLike, argument: str) -> NDArray[np.float64]:
+    numbers = _numbers(value, argument)
+    size = np.abs(np.atleast_1d(numbers))
+    bad = np.flatnonzero((size > LARGEST) | (size < SMALLEST) & (size > 0))
+    if bad.size:
+        first = np.atleast_1d(numbers)[bad[0]]
+        raise CostsError(
+            f"{argument} is neither 0 nor between {SMALLEST:g} and {LARGEST:g} in {_records(bad.size)}: the first is "
+            f"row {bad[0]}, {first:g}. Give all costs in another unit: only their ratios matter"
+        )
+    return numbers
+
+
 def _number(value: object) -> float:
     if isinstance(value, str | bytes | complex):
         raise TypeError("float() would take text, and the real part of a complex number")
@@ -260,17 +257,13 @@ def _same_length(given: dict[str, NDArray[np.float64]]) -> None:
 
 def _reduced(given: dict[str, NDArray[np.float64]], wrong: str, right: str) -> Cost:
     """Subtract the cost of deciding right from that of deciding wrong (FRAMEWORK 1)."""
-    with np.errstate(over="ignore"):  # reported below
-        reduced = given[wrong] - given[right]
-    bad = np.flatnonzero(np.atleast_1d(~(reduced >= 0) | ~np.isfinite(reduced)))
+    reduced = given[wrong] - given[right]
+    bad = np.flatnonzero(np.atleast_1d(reduced) < 0)
     if bad.size:
         value = np.atleast_1d(reduced)[bad[0]]
         formula = f"{wrong}_cost" if not given[right].any() else f"{wrong}_cost - {right}_cost"
         raise CostsError(
-            f"{formula} is negative or not finite in {_records(bad.size)}: the first is row {bad[0]}, {value:g}. "
+            f"{formula} is negative in {_records(bad.size)}: the first is row {bad[0]}, {value:g}. "
             "A mistake must cost at least as much as the right decision: check the signs, or clip it at 0"
         )
-    if reduced.ndim == 0:
-        return float(reduced)
-    reduced.setflags(write=False)
-    return reduced
+    return reduced if reduced.ndim else float(reduced)

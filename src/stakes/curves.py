@@ -581,7 +581,7 @@ def savings_of(cost: ArrayLike, baseline: ArrayLike) -> Floats:
     array([ 1.  ,  0.75,  0.  , -0.5 ])
     """
     saved = np.subtract(baseline, cost, dtype=np.float64)
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore"):
         share = saved / np.abs(baseline)
     return np.where(saved == 0, 0.0, share)
 

@@ -23,7 +23,7 @@ class CostsError(ValueError):
     ...     Costs(fp=5, fn=[20, -95])
     ... except CostsError as error:
     ...     print(error)
-    fn_cost is negative or not finite in 1 record: the first is row 1, -95. A mistake must cost at least as much as the
+    fn_cost is negative in 1 record: the first is row 1, -95. A mistake must cost at least as much as the
     right decision: check the signs, or clip it at 0
     """
 

@@ -571,11 +571,7 @@ class _Bill(NamedTuple):
             for cost, name in zip((fp_cost, fn_cost, tp_cost, tn_cost), COST_NAMES, strict=True)
         )
         weight = record_weights(sample_weight, n)
-        with np.errstate(over="ignore"):
-            if_negative, if_positive = weight * np.where(positive, fn, tn), weight * np.where(positive, tp, fp)
-            largest = np.abs(if_negative).sum() + np.abs(if_positive).sum()
-        if not np.isfinite(largest):
-            raise CostsError(f"costs and sample_weight have no finite sum over {n} records: give them in a larger unit")
+        if_negative, if_positive = weight * np.where(positive, fn, tn), weight * np.where(positive, tp, fp)
         return cls(if_negative, if_positive, acted)
 
     def per_record(self, acted: Mask | bool) -> Floats:

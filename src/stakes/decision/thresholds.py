@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import assert_all_finite, column_or_1d
 
-from stakes.costs import Costs, per_record
+from stakes.costs import LARGEST, SMALLEST, Costs, per_record
 from stakes.exceptions import CostsError
 
 __all__ = ["Cut", "best_cut", "positives", "record_weights", "tuned_threshold"]
@@ -78,8 +78,6 @@ def tuned_threshold(
     scores = _scores(y_score, n)
     fp, fn = Costs(fp=fp_cost, fn=fn_cost, tp=tp_cost, tn=tn_cost).for_records(n, "y_true").arrays(n)
     weight = record_weights(sample_weight, n)
-    # Relative to the largest weight: only ratios matter, and weighted costs cannot overflow.
-    relative = weight / (weight.max(initial=0.0) or 1.0)
     limits = [
         (counts, _share(at_most, name))
         for counts, at_most, name in (
@@ -89,7 +87,7 @@ def tuned_threshold(
         if at_most is not None
     ]
     return best_cut(
-        scores, np.where(positive, relative * fn, 0.0), np.where(positive, 0.0, relative * fp), limits=limits
+        scores, np.where(positive, weight * fn, 0.0), np.where(positive, 0.0, weight * fp), limits=limits
     ).threshold
 
 
@@ -158,15 +156,14 @@ def best_cut(
     cuts = np.concatenate(([0], np.flatnonzero(ordered[1:] != ordered[:-1]) + 1, [scores.size]))
 
     # Two sums of non-negative numbers, one from each end: unlike a running difference, small totals stay exact.
-    unit = _safe_unit(cost_if_negative, cost_if_positive)
-    cost = _below(cost_if_negative[order] / unit)[cuts] + _above(cost_if_positive[order] / unit)[cuts]
+    cost = _below(cost_if_negative[order])[cuts] + _above(cost_if_positive[order])[cuts]
     for counts, at_most in limits:
         above = _above(counts[order])[cuts]
         # Divided, not multiplied: 29 of 100 is exactly the share 0.29, but 0.29 * 100 < 29.
         cost[above / (above[0] or 1.0) > at_most] = np.inf
     least = cost.min()
     threshold = _middle_of_widest(ordered[cuts[:-1]], cost <= least * (1 + EQUAL))
-    return Cut(threshold, float(least) * unit)
+    return Cut(threshold, float(least))
 
 
 def _below(values: NDArray[Any]) -> NDArray[Any]:
@@ -177,13 +174,6 @@ def _below(values: NDArray[Any]) -> NDArray[Any]:
 def _above(values: NDArray[Any]) -> NDArray[Any]:
     """Return the sums of all but the first 0, 1, ..., n values."""
     return _below(values[::-1])[::-1]
-
-
-def _safe_unit(*costs: NDArray[np.float64]) -> float:
-    """Return 1, or the power of two in which costs must be counted so that their sum does not overflow."""
-    n = sum(cost.size for cost in costs)
-    largest = max(cost.max() for cost in costs)
-    return 1.0 if largest <= np.finfo(np.float64).max / (2 * n) else 2.0 ** (2 * n).bit_length()
 
 
 def _middle_of_widest(values: NDArray[np.floating], optimal: NDArray[np.bool_]) -> float:
@@ -261,6 +251,12 @@ def record_weights(sample_weight: ArrayLike | None, n: int, what: str = "y_true"
     weight = per_record(1.0 if sample_weight is None else sample_weight, "sample_weight", n, what)
     if (weight < 0).any():
         raise CostsError(f"sample_weight is negative in row {np.argmax(weight < 0)}: give weights of 0 or more")
+    largest = weight.max(initial=0.0)
+    if largest > LARGEST or 0 < largest < SMALLEST:
+        raise CostsError(
+            f"sample_weight is up to {largest:g}, which is not between {SMALLEST:g} and {LARGEST:g}: give weights of "
+            "the same proportions that are nearer to 1"
+        )
     return weight
 
 

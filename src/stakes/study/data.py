@@ -341,10 +341,7 @@ def _costs(frame: pl.DataFrame, fp_cost: str | float | None, fn_cost: str | floa
     fp, fn = (evaluate_cost(parse(cost, what=what), frame) for what, cost in given.items() if cost is not None)
     if not np.any(fp) and not np.any(fn):
         raise StudyError(f"--fp-cost {str(fp_cost)!r} and --fn-cost {str(fn_cost)!r} are 0: no mistake costs anything")
-    costs = Costs(fp=fp, fn=fn)
-    if costs.countable(frame.height) != costs:
-        raise StudyError("--fp-cost and --fn-cost are too large to be added up over all records: use a larger unit")
-    return costs
+    return Costs(fp=fp, fn=fn)
 
 
 def evaluate_cost(cost: Expression, frame: pl.DataFrame, *, first_record: int = 1) -> float | NDArray[np.float64]:
