@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from stakes.study.paper.command import command as paper
+from stakes.paper.command import command as paper
 
 if TYPE_CHECKING:
     from stakes.study.data import StudyData

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -9,15 +10,37 @@ import pytest
 
 from stakes import Costs
 from stakes.datasets import CostDataset, make_churn, make_donors
+from stakes.datasets.splits import Split
 from stakes.metrics import savings_score, total_cost
 from stakes.persist import load
-from stakes.study.paper.protocol import study_data
+from stakes.study.data import StudyData
+from stakes.study.files import kinds_of
 from stakes.study.study import Study, StudyResult
+
+
+@dataclass(frozen=True, eq=False)
+class AsSaid(StudyData):
+    """Records that are split, and whose costs are known or estimated, as the dataset says."""
+
+    dataset: CostDataset = field(kw_only=True)
+
+    def split(self, repeat: int, seed: int) -> Split:
+        return self.dataset.split(repeat, seed=seed)
+
+    def costs_of(self, split: Split, repeat: int, seed: int) -> list[tuple[Costs | None, Costs | None]]:
+        whole = self.dataset.estimated_from(split.train)
+        return [(whole.costs[rows], whole.decision_costs[rows]) for rows in split]
+
+
+def as_said(dataset: CostDataset) -> AsSaid:
+    info = {"positive": "1", "classes": ["0", "1"], "features": kinds_of(dataset.frame), "cost_columns": {}}
+    positive, classes = dataset.target == 1, ("0", "1")
+    return AsSaid(dataset.name, dataset.frame, positive, classes, dataset.costs, None, 0.2, 0.2, info, dataset=dataset)
 
 
 def run(dataset: CostDataset, out: Any, **options: Any) -> tuple[StudyResult, CostDataset]:
     """Return a small study of one repeat, and its test records."""
-    data = study_data(dataset, ("fp", "fn"))
+    data = as_said(dataset)
     study = Study(data, out=out, methods=("bg", "wrf"), trees=5, repeats=1, jobs=1, metacost="none", **options)
     return study.run(), dataset.parts(0).test
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
-from typing import Any
 
 from stakes.catalog import Method, list_methods
 from stakes.costs import Costs
@@ -14,7 +13,7 @@ from stakes.decision.decision import Decision
 from stakes.exceptions import CostsError, StudyError
 from stakes.study.measures import IMBALANCE, MONEY
 
-__all__ = ["PEERS", "QUICK", "Config", "Unit", "plan_units"]
+__all__ = ["PEERS", "QUICK", "Config", "Unit", "plan_units", "settings_for", "training_costs"]
 
 # Enough to see which way to go, in a minute or two.
 QUICK = (
@@ -49,10 +48,6 @@ class Config:
         Limits on the false positive rate, and on the share of records acted on.
     metacost : {"best", "all", "none"}
     seed : int
-    tree, stump : dict
-        Parameters of the trees of bagging, and of boosting.
-    tree_of : dict of str to dict
-        Parameters of the trees of methods by name or pattern such as "*rf", in place of those.
     """
 
     methods: tuple[str, ...] = ("quick",)
@@ -64,9 +59,6 @@ class Config:
     max_acted: float | None = None
     metacost: str = "best"
     seed: int = 0
-    tree: dict[str, Any] = field(default_factory=dict)
-    stump: dict[str, Any] = field(default_factory=dict)
-    tree_of: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for name, least in (("trees", 1), ("repeats", 1), ("seed", 0)):
@@ -147,7 +139,9 @@ def plan_units(config: Config, ratios: Sequence[str] = ()) -> list[Unit]:
     units = []
     for repeat in range(config.repeats):
         for method, members in wanted.items():
-            units += [Unit(repeat, method.name, setting, members, metacost) for setting in _settings(method, settings)]
+            units += [
+                Unit(repeat, method.name, setting, members, metacost) for setting in settings_for(method, settings)
+            ]
         if ratios:
             units += [Unit(repeat, peer, "none", ("label",)) for peer in PEERS]
     return units
@@ -180,7 +174,7 @@ def _wanted(patterns: Sequence[str]) -> dict[Method, tuple[str, ...]]:
     return {method: wanted[method] for method in sorted(wanted, key=lambda m: order.index(m.name))}
 
 
-def _settings(method: Method, settings: tuple[str, ...]) -> list[str]:
+def settings_for(method: Method, settings: tuple[str, ...]) -> list[str]:
     """Return the training costs that make a difference to a method."""
     if "before" not in method.when and "during" not in method.when:
         return ["none"]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from fnmatch import fnmatchcase
 from typing import Any
 
 import numpy as np
@@ -112,12 +111,8 @@ def make_unit_classifier(config: Config, unit: Unit, n_jobs: int | None = None) 
     family = _family(unit.method)
     if family in ("bagging", "boosting"):
         params |= {"n_estimators": config.trees, "n_jobs": n_jobs}
-        params |= config.tree if family == "bagging" else config.stump
     elif family == "tree":
-        params |= {"n_jobs": n_jobs, **config.tree}
-    for pattern, own in config.tree_of.items():
-        if fnmatchcase(unit.method, pattern):
-            params |= own
+        params["n_jobs"] = n_jobs
     classifier: MemberClassifier = make_classifier(unit.method, **params)
     return classifier
 

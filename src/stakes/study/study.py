@@ -95,10 +95,6 @@ class Study:
         The address of a Dask scheduler to run on.
     seed : int, default=0
     progress : {"live", "plain", "quiet"}, default="quiet"
-    tree, stump : dict, default=None
-        Parameters of the trees of bagging, and of those of boosting.
-    tree_of : dict of str to dict, default=None
-        Parameters of the trees of methods by name or pattern such as ``"*rf"``, in place of those.
 
     Examples
     --------
@@ -133,9 +129,6 @@ class Study:
         dask: str | None = None,
         seed: int = 0,
         progress: str = "quiet",
-        tree: dict[str, Any] | None = None,
-        stump: dict[str, Any] | None = None,
-        tree_of: dict[str, dict[str, Any]] | None = None,
     ) -> None:
         self.data = data
         self.directory = Path(out)
@@ -149,9 +142,6 @@ class Study:
             max_acted=max_acted,
             metacost=metacost,
             seed=seed,
-            tree=tree or {},
-            stump=stump or {},
-            tree_of=tree_of or {},
         )
         self.jobs = jobs
         self.dask = dask

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 import polars as pl
 
 from stakes.decision.weights import VOTE_WEIGHTS
+from stakes.paper.protocol import Application
+from stakes.paper.published import DECISION_FIELDS
+from stakes.paper.tables import best_printed, ranking, shown_value
 from stakes.study.leaderboard import insensitive
-from stakes.study.paper.protocol import Application
-from stakes.study.paper.published import DECISION_FIELDS
-from stakes.study.paper.tables import best_printed, ranking, shown_value
-from stakes.study.plan import Config
 
 __all__ = ["Finding", "find"]
 
@@ -131,7 +130,7 @@ def _before_or_after(application: Application, models: pl.DataFrame) -> Finding:
     training, decision = explained(application, models)
     holds &= decision - training > CLEARLY
     sentences.append(
-        f"Of the variance of the models' ranks by {application.studied.replace('_', ' ')} on test records, the "
+        f"Of the variance of the models' ranks by {application.unlimited.replace('_', ' ')} on test records, the "
         f"ensemble and its training costs explain {training:.0%}, and the decision {decision:.0%}."
     )
     return Finding("What is decided after training matters more than costs in training.", holds, sentences)
@@ -143,9 +142,8 @@ def explained(application: Application, models: pl.DataFrame) -> tuple[float, fl
     Ranks, because a few models that act on everything lose more than all others together; and ranks within an
     overhead, because costs with different ones cannot be compared.
     """
-    measure = f"test_{application.studied}"
-    worst_first = not Config(measure=application.studied).higher_is_better
-    rank = pl.col(measure).rank(descending=worst_first).over("overhead") / pl.len().over("overhead")
+    measure = pl.col(f"test_{application.unlimited}")
+    rank = measure.rank(descending=application.unlimited == "cost").over("overhead") / pl.len().over("overhead")
     with_rank = models.select(*ENSEMBLE, *DECISION_FIELDS, rank.alias("place"))
     return tuple(_between(with_rank, by) for by in (ENSEMBLE, DECISION_FIELDS))  # type: ignore[return-value]
 

@@ -6,12 +6,12 @@ looked up: `train_costs` "class means" stands for a printed pair such as (5, 119
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 from stakes.decision.decision import Decision
 
-__all__ = ["PUBLISHED", "PublishedRow"]
+__all__ = ["DECISION_FIELDS", "PUBLISHED", "PublishedRow"]
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class PublishedRow:
         return {"name": self.name, "train_costs": self.train_costs, **priced, **same}
 
 
-DECISION_FIELDS = ("leaf", "member", "output", "vote_weight", "calibration", "threshold")
+DECISION_FIELDS = tuple(field.name for field in fields(Decision))
 
 
 def _dmecc(weight: str, leaf: str = "frequency", threshold: str = "half") -> Decision:

@@ -14,17 +14,15 @@ from typer.testing import CliRunner
 from stakes import list_methods
 from stakes.datasets import kdd98, load_credit_card_fraud, load_kdd98, load_telco_churn, make_donors
 from stakes.exceptions import StudyError
-from stakes.study import study as study_module
-from stakes.study.paper import protocol
-from stakes.study.paper.command import command
-from stakes.study.paper.experiment import run_paper
-from stakes.study.paper.findings import explained, find
-from stakes.study.paper.page import values
-from stakes.study.paper.protocol import APPLICATIONS, PAPER_METHODS, load, plan_trials, study_data
-from stakes.study.paper.published import DECISION_FIELDS, PUBLISHED
-from stakes.study.paper.tables import published_rows, ranking
-from stakes.study.plan import Config, Unit, plan_units
-from stakes.study.run import make_unit_classifier, parts_of
+from stakes.paper import experiment, protocol
+from stakes.paper.command import command
+from stakes.paper.experiment import run_paper
+from stakes.paper.findings import explained, find
+from stakes.paper.page import values
+from stakes.paper.protocol import APPLICATIONS, PAPER_METHODS, load, plan_trials
+from stakes.paper.published import DECISION_FIELDS, PUBLISHED
+from stakes.paper.run import Unit, unfitted, units_of
+from stakes.paper.tables import published_rows, ranking
 
 SMALL = {"trees": 3, "repeats": 2}
 
@@ -96,7 +94,7 @@ def folder(tmp_path_factory):
 
 def run_small(name: str, folder: Path, out: Path, **options):
     """Run an application with the methods of its published rows, and with small ensembles."""
-    methods = {row.name for row in PUBLISHED if row.application == name} | {"ab"}
+    methods = {row.name.removeprefix("dm-") for row in PUBLISHED if row.application == name} | {"ab"}
     beyond = {"gb"} if name == "churn" else set()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(protocol, "FULL", {"methods": tuple(sorted(methods | beyond)), **SMALL})
@@ -166,30 +164,25 @@ def test_published_models_and_methods_have_names_of_the_catalogue():
 def test_split_sizes_are_the_papers(folder, name, loader, train, validation):
     plan = loader(folder).plan
     assert (plan.train, plan.validation) == (train, validation)
-    data = plan_trials(APPLICATIONS[name], loader(folder))[0].data
-    assert data.validation_fraction == pytest.approx(validation / (train + validation))
+    rows = plan_trials(APPLICATIONS[name], loader(folder))[0].dataset.split(0)
+    share = rows.validation.size / (rows.train.size + rows.validation.size)
+    assert share == pytest.approx(validation / (train + validation), abs=0.002)
 
 
 def test_the_test_records_stay_while_training_records_change(folder):
     for trial in plan_trials(APPLICATIONS["churn"], load_telco_churn(folder)):
-        first, second = trial.data.split(0, 3), trial.data.split(1, 3)
+        first, second = (trial.dataset.split(repeat, seed=3) for repeat in (0, 1))
         np.testing.assert_array_equal(first.test, second.test)
         assert not np.array_equal(first.train, second.train)
 
 
 def test_donations_are_estimated_anew_from_the_training_records_of_each_repeat(folder):
-    dataset = load_kdd98(folder, source="partial")
-    data = study_data(dataset, ("0.68", "the donation"))
-    estimates = []
-    for repeat in range(2):
-        parts = parts_of(data, repeat, 0)
-        for part, expected in zip((parts.train, parts.validation, parts.test), dataset.parts(repeat), strict=True):
-            assert part.costs == expected.costs
-            assert part.known == expected.decision_costs
-        donors = parts.test.positive
-        assert not np.array_equal(parts.test.costs.fn[donors], parts.test.known.fn[donors])
-        estimates.append(parts.test.known.fn)
-    assert not np.array_equal(*estimates)
+    dataset = plan_trials(APPLICATIONS["marketing"], load_kdd98(folder, source="partial"))[0].dataset
+    tests = [dataset.parts(repeat).test for repeat in range(2)]
+    donors = tests[0].target == 1
+    assert not np.array_equal(tests[0].costs.fn[donors], tests[0].decision_costs.fn[donors])
+    np.testing.assert_array_equal(tests[0].costs.fn[donors], tests[1].costs.fn[donors])
+    assert not np.array_equal(tests[0].decision_costs.fn, tests[1].decision_costs.fn)
 
 
 def test_each_overhead_has_its_own_real_costs(folder):
@@ -200,11 +193,10 @@ def test_each_overhead_has_its_own_real_costs(folder):
     assert len({trial.directory for trial in trials}) == 6
     amount = pl.read_csv(folder / "creditcard.csv")["Amount"].to_numpy()
     for trial in trials:
-        split = trial.data.split(0, 0)
-        for rows, (real, known) in zip(split, trial.data.costs_of(split, 0, 0), strict=True):
-            assert real == known
-            assert real.fp == trial.overhead
-            np.testing.assert_array_equal(real.fn, amount[rows])
+        for rows, part in zip(trial.dataset.split(0), trial.dataset.parts(0), strict=True):
+            assert part.costs is part.decision_costs
+            assert part.costs.fp == trial.overhead
+            np.testing.assert_array_equal(part.costs.fn, amount[rows])
 
 
 def test_training_costs_are_by_class_and_by_record(folder):
@@ -212,18 +204,26 @@ def test_training_costs_are_by_class_and_by_record(folder):
     for name in ("fraud", "marketing"):
         assert APPLICATIONS[name].train_costs == ("class means", "record")
     trial = plan_trials(APPLICATIONS["fraud"], load_credit_card_fraud(folder))[0]
-    settings = {unit.train_costs for unit in plan_units(Config(**trial.options)) if unit.method == "cprbg"}
+    settings = {unit.train_costs for unit in units_of(trial, 0) if unit.method.name == "cprbg"}
     assert settings == {"class means", "record"}
 
 
 def test_all_methods_are_run_with_100_trees_three_times(folder):
     trial = plan_trials(APPLICATIONS["churn"], load_telco_churn(folder))[0]
-    units = plan_units(Config(**trial.options))
-    assert {unit.repeat for unit in units} == {0, 1, 2}
-    assert trial.options["trees"] == 100
+    assert (trial.trees, trial.repeats) == (100, 3)
     wanted = {m.name for m in list_methods() if not m.name.startswith(("mc-", "dm-"))}
-    assert {unit.method for unit in units} == wanted
-    assert all(set(unit.members) == {"label", "cost", "tuned"} for unit in units if unit.method in ("bg", "oprdf"))
+    assert {unit.method.name for unit in units_of(trial, 2)} == wanted
+
+
+def test_members_vote_by_label_by_cost_and_by_their_tuned_thresholds(fraud):
+    of_bagging = fraud.models.filter(method="upbg", output="vote")
+    assert set(of_bagging.select("name", "member").iter_rows()) == {
+        ("upbg", "label"), ("dm-upbg", "cost"), ("dm-upbg", "tuned")
+    }  # fmt: skip
+
+
+def unit_of(method, train_costs="record"):
+    return Unit(0, list_methods().filter(name=method)[0], train_costs)
 
 
 @pytest.mark.parametrize(
@@ -231,26 +231,22 @@ def test_all_methods_are_run_with_100_trees_three_times(folder):
 )
 def test_trees_are_rparts_but_those_of_random_forests_deep(folder, method, limits):
     trial = plan_trials(APPLICATIONS["churn"], load_telco_churn(folder))[0]
-    tree = make_unit_classifier(Config(**trial.options), Unit(0, method, "record", ("label",))).estimator
+    tree = unfitted(trial, unit_of(method)).estimator
     assert (tree.min_samples_split, tree.min_samples_leaf, tree.max_depth) == limits
     assert tree.pruning is None
 
 
 def test_the_single_tree_is_not_pruned_either(folder):
     trial = plan_trials(APPLICATIONS["churn"], load_telco_churn(folder))[0]
-    tree = make_unit_classifier(Config(**trial.options), Unit(0, "tree", "none", ("label",)))
+    tree = unfitted(trial, unit_of("tree", "none"))
     assert (tree.pruning, tree.min_samples_leaf) == (None, 7)
 
 
 def test_boosting_is_run_with_stumps_and_once_more_with_two_levels(folder):
     trials = plan_trials(APPLICATIONS["churn"], load_telco_churn(folder))
-    depths = [
-        make_unit_classifier(Config(**trial.options), Unit(0, "asb", "1:6", ("label",))).estimator.max_depth
-        for trial in trials
-    ]
-    assert depths == [1, 2]
+    assert [unfitted(trial, unit_of("asb", "1:6")).estimator.max_depth for trial in trials] == [1, 2]
     boosting = {m.name for m in list_methods().filter(family="boosting") if not m.name.startswith("mc-")}
-    assert {unit.method for unit in plan_units(Config(**trials[1].options))} == boosting
+    assert {unit.method.name for unit in units_of(trials[1], 0)} == boosting
 
 
 def test_the_extract_stands_in_for_the_original_mailing_only_where_that_is_absent(monkeypatch, tmp_path):
@@ -394,7 +390,7 @@ def test_a_finished_application_is_not_run_again(churn, folder, monkeypatch):
     def fail(*args, **options):
         raise AssertionError("a unit was run again")
 
-    monkeypatch.setattr(study_module, "run_unit", fail)
+    monkeypatch.setattr(experiment, "run_unit", fail)
     again = run_small("churn", folder, churn.page.parent)
     assert again.tables == churn.tables
     assert any("minutes" in note for note in churn.notes)
@@ -525,7 +521,7 @@ def test_a_stopped_command_says_that_it_can_go_on(folder, tmp_path, monkeypatch)
     def interrupt(*arguments, **options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("stakes.study.paper.experiment.run_paper", interrupt)
+    monkeypatch.setattr("stakes.paper.experiment.run_paper", interrupt)
     stopped = CliRunner().invoke(command, ["churn", "--data", str(folder), "--out", str(tmp_path / "out")])
     assert stopped.exit_code == 130
     assert "the same command goes on from there" in stopped.stderr

@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from stakes.study.leaderboard import decision_of, insensitive, ranked
+from stakes.paper.protocol import APPLICATIONS, PAPER_METHODS, Application, Trial
+from stakes.paper.published import PUBLISHED, PublishedRow
+from stakes.study.leaderboard import decision_of, insensitive
 from stakes.study.measures import MEASURES, sums_of
-from stakes.study.paper.protocol import APPLICATIONS, PAPER_METHODS, Application, Trial
-from stakes.study.paper.published import PUBLISHED, PublishedRow
-from stakes.study.plan import Config
 
 __all__ = ["Line", "PaperTable", "best_printed", "compare", "merge", "published_rows", "ranking", "shown_value"]
 
@@ -168,13 +167,10 @@ def _train_costs(application: Application, trial: Trial, setting: str) -> str:
 
 def _class_means(trial: Trial) -> tuple[float, float]:
     """Return the class means of the costs of training records, averaged over repeats."""
-    data, seed = trial.data, trial.options["seed"]
     means = []
-    for repeat in range(trial.options["repeats"]):
-        split = data.split(repeat, seed)
-        costs = data.costs_of(split, repeat, seed)[0][0]
-        assert costs is not None
-        mean = costs.class_means(data.positive[split.train].astype(int))
+    for repeat in range(trial.repeats):
+        train = trial.dataset.parts(repeat, seed=trial.seed).train
+        mean = train.costs.class_means(train.target)
         means.append([np.mean(mean.fp), np.mean(mean.fn)])
     fp, fn = np.mean(means, axis=0)
     return float(fp), float(fn)
@@ -189,8 +185,10 @@ def compare(application: Application, merged: pl.DataFrame, trials: Sequence[Tri
 
 
 def ranking(application: Application, merged: pl.DataFrame, limit: float | None, part: str) -> pl.DataFrame:
-    """Return the models that keep to a limit on a part, the best on it first."""
-    return ranked(merged, Config(measure=application.measure, max_fpr=limit), part)
+    """Return the models that keep to a limit on a part, the best on it first; of equals, the better on validation."""
+    kept = merged if limit is None else merged.filter(pl.col(f"{part}_fpr") <= limit)
+    by = [f"{part}_{application.measure}", f"validation_{application.measure}"]
+    return kept.sort(by, descending=True, maintain_order=True)
 
 
 def _same(application: Application, merged: pl.DataFrame, limit: float | None) -> list[Line]:
@@ -283,12 +281,9 @@ def shown_value(name: str, value: float) -> float:
 
 def _trivial(application: Application, trial: Trial) -> list[Line]:
     """Return what it brings to act on none of the test records, and on all."""
-    data, seed = trial.data, trial.options["seed"]
-    split = data.split(0, seed)
-    costs = data.costs_of(split, 0, seed)[2][0]
-    assert costs is not None
-    outcome = np.repeat([[False], [True]], split.test.size, axis=1)
-    sums = sums_of(outcome, data.positive[split.test], costs)
+    test = trial.dataset.parts(0, seed=trial.seed).test
+    outcome = np.repeat([[False], [True]], len(test), axis=1)
+    sums = sums_of(outcome, test.target == 1, test.costs)
     values = {name: MEASURES[name](sums) for name in application.shown if name in MEASURES}
     return [
         Line("trivial", None, name, figures={key: shown_value(key, float(value[i])) for key, value in values.items()})

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import polars as pl
+from joblib import Parallel, cpu_count, delayed
 
 import stakes
 from stakes.atomic import write_atomically
 from stakes.datasets import CostDataset
 from stakes.exceptions import StudyError
-from stakes.study.paper.findings import Finding, find
-from stakes.study.paper.page import machine, markdown, values
-from stakes.study.paper.protocol import APPLICATIONS, Application, Trial, load, plan_trials
-from stakes.study.paper.tables import PaperTable, compare, merge
-from stakes.study.study import Study
+from stakes.paper.findings import Finding, find
+from stakes.paper.page import machine, markdown, values
+from stakes.paper.protocol import APPLICATIONS, Application, Trial, load, plan_trials
+from stakes.paper.run import average, run_unit, unfitted, units_of
+from stakes.paper.tables import PaperTable, compare, merge
+from stakes.progress import progress
+from stakes.study.store import Store
 
 __all__ = ["PaperResult", "run_paper"]
 
@@ -62,7 +67,7 @@ def run_paper(
     quick: bool = False,
     jobs: int | None = None,
     seed: int = 0,
-    progress: str = "quiet",
+    verbose: int = 0,
     say: Callable[[str], object] = lambda line: None,
 ) -> PaperResult:
     """Run an application by the paper's protocol; what an earlier run has finished is not run again.
@@ -79,9 +84,10 @@ def run_paper(
     jobs : int, default=None
         Processes to use: as many as there are cores by default.
     seed : int, default=0
-    progress : {"live", "plain", "quiet"}, default="quiet"
+    verbose : int, default=0
+        Whether to show a progress bar.
     say : callable, default=nothing
-        Is told which study comes next.
+        Called with the name of each trial and repeat before it is run.
 
     Returns
     -------
@@ -89,7 +95,7 @@ def run_paper(
 
     Examples
     --------
-    >>> from stakes.study.paper.experiment import run_paper
+    >>> from stakes.paper.experiment import run_paper
     >>> run_paper("churn", "my/data", quick=True).page  # doctest: +SKIP
     """
     if name not in APPLICATIONS:
@@ -103,8 +109,7 @@ def run_paper(
     boards = []
     for number, trial in enumerate(trials, 1):
         say(f"{trial.directory} ({number} of {len(trials)})")
-        study = Study(trial.data, out=directory / trial.directory, jobs=jobs, progress=progress, **trial.options)
-        boards.append(study.run().leaderboard)
+        boards.append(_run_trial(trial, directory / trial.directory, jobs or cpu_count(), verbose, say))
     minutes = (time.monotonic() - started) / 60 if from_scratch else None
     models = merge(application, trials, boards)
     tables, findings = compare(application, models, trials), find(application, models)
@@ -119,6 +124,41 @@ def run_paper(
     return PaperResult(application, models, tables, findings, notes, page)
 
 
+def _run_trial(trial: Trial, directory: Path, jobs: int, verbose: int, say: Callable[[str], object]) -> pl.DataFrame:
+    """Return the models of a trial, averaged over repeats; ensembles that an earlier run finished are not run again."""
+    results: list[pl.DataFrame] = []
+    with Store(directory, _fingerprint(trial)).opened() as store:
+        for repeat in range(trial.repeats):
+            units = units_of(trial, repeat)
+            found = {unit: table for unit in units if (table := store.read(unit.key)) is not None}
+            missing = [unit for unit in units if unit not in found]
+            if missing:
+                say(f"repeat {repeat + 1} of {trial.repeats}: {len(missing)} ensembles")
+                parts = trial.dataset.parts(repeat, seed=trial.seed)
+                done = Parallel(n_jobs=jobs, return_as="generator")(
+                    delayed(run_unit)(unfitted(trial, unit), unit, parts) for unit in missing
+                )
+                done = progress(done, len(missing), "ensembles", verbose)
+                for unit, made in zip(missing, done, strict=True):
+                    store.add(unit.key, made)
+                    found[unit] = made
+            results += [found[unit] for unit in units]
+    return average(pl.concat(results))
+
+
+def _fingerprint(trial: Trial) -> dict[str, Any]:
+    """Return what the results of a trial depend on."""
+    asked = {name: value for name, value in vars(trial).items() if name not in ("directory", "dataset", "stumps")}
+    dataset = trial.dataset
+    fp, fn = dataset.costs.arrays(len(dataset))
+    others = {"=target": dataset.target, "=fp": fp, "=fn": fn, "=amount": dataset.amount}
+    everything = dataset.frame.with_columns(pl.Series(name, column) for name, column in others.items())
+    buffer = io.BytesIO()
+    everything.rechunk().write_parquet(buffer, compression="uncompressed")
+    digest = hashlib.sha256(buffer.getvalue()).hexdigest()
+    return {"configuration": asked, "data": digest, "stakes version": stakes.__version__}
+
+
 def _notes(
     application: Application,
     dataset: CostDataset,
@@ -129,8 +169,8 @@ def _notes(
     seed: int,
     minutes: float | None,
 ) -> list[str]:
-    options = trials[0].options
-    split = " / ".join(f"{rows.size:,}" for rows in trials[0].data.split(0, seed))
+    trial = trials[0]
+    split = " / ".join(f"{rows.size:,}" for rows in trial.dataset.split(0, seed=seed))
     asked = f"stakes paper {application.name} --data DIR --seed {seed}{' --quick' if quick else ''}"
     notes = [QUICK_NOTE] if quick else []
     if application.name == "marketing" and dataset.name != "kdd98":
@@ -139,8 +179,8 @@ def _notes(
         *notes,
         f"Command: `{asked}`, stakes {stakes.__version__}.",
         f"Machine: {machine()}." + ("" if minutes is None else f" It took {minutes:.1f} minutes."),
-        f"Records to train / validate / test on: {split}. Trees in an ensemble: {options['trees']}. "
-        f"Repeats: {options['repeats']}.",
+        f"Records to train / validate / test on: {split}. Trees in an ensemble: {trial.trees}. "
+        f"Repeats: {trial.repeats}.",
         f"{models.height:,} models, {models.filter('like_paper').height:,} of them of methods and decisions of the "
         "paper. All figures are on test records and averaged over repeats, unless they say validation.",
     ]

@@ -15,8 +15,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from stakes.study.paper.findings import Finding
-from stakes.study.paper.tables import Line, PaperTable
+from stakes.paper.findings import Finding
+from stakes.paper.tables import Line, PaperTable
 
 __all__ = ["machine", "markdown", "print_tables", "values"]
 

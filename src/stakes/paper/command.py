@@ -46,8 +46,8 @@ def paper(
     The same command again goes on where the last one was stopped.
     """
     with _one_line_errors():
-        from stakes.study.paper.experiment import run_paper
-        from stakes.study.paper.page import print_tables
+        from stakes.paper.experiment import run_paper
+        from stakes.paper.page import print_tables
 
         result = run_paper(
             application.value,
@@ -56,7 +56,7 @@ def paper(
             quick=quick,
             jobs=jobs,
             seed=seed,
-            progress="live" if sys.stderr.isatty() else "plain",
+            verbose=int(sys.stderr.isatty()),
             say=lambda line: typer.echo(line, err=True),
         )
         for note in result.notes:
