@@ -54,7 +54,8 @@ class DecisionError(ValueError):
     ...     Decision(calibration="magic")
     ... except DecisionError as error:
     ...     print(error)
-    calibration='magic' is not known: choose from None, 'logistic', 'logistic_bounded', 'platt', 'isotonic'
+    calibration='magic' is not known: choose from None, 'logistic', 'logistic_bounded', 'platt', 'platt_logit',
+    'isotonic'
     """
 
 

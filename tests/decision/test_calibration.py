@@ -164,6 +164,30 @@ def test_isotonic_agrees_with_scikit_learn_inside_and_beyond_the_scores(weighted
     )
 
 
+# Platt scaling of the logit
+
+
+def test_platt_logit_takes_back_sampling_and_overconfidence():
+    rng = np.random.default_rng(0)
+    truth = rng.uniform(0.03, 0.5, 40_000)
+    y = (rng.random(truth.size) < truth).astype(int)
+    odds = truth / (1 - truth)
+    distorted = (8 * odds**1.5) / (1 + 8 * odds**1.5)  # negatives under-sampled by 8, logits times 1.5
+    p = fit_calibration("platt_logit", distorted, y)(distorted)
+    np.testing.assert_allclose(p, truth, atol=0.01)
+    # On the scale of scores no two parameters can.
+    assert np.abs(fit_calibration("platt", distorted, y)(distorted) - truth).max() > 0.03
+
+
+def test_platt_logit_is_finite_at_0_and_1_and_clips_below_a_rare_class():
+    scores, y = np.array([0.0, 0.0, 1.0, 1.0, 0.5]), np.array([0, 1, 0, 1, 1])
+    assert np.isfinite(fit_calibration("platt_logit", scores, y)([0.0, 1.0])).all()
+    rng = np.random.default_rng(0)
+    rare = rng.random(50_000) < 0.002
+    assert fit_calibration("platt_logit", rng.random(rare.size), rare).clip < 0.001
+    assert fit_calibration("platt_logit", rng.random(100), np.arange(100) % 2).clip == 0.01
+
+
 # Both
 
 

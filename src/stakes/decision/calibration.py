@@ -8,14 +8,23 @@ from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import expit
+from scipy.special import expit, logit
 from sklearn.isotonic import IsotonicRegression
 
 from stakes.costs import per_record
 from stakes.decision.thresholds import record_weights
 from stakes.exceptions import DecisionError
 
-__all__ = ["CALIBRATIONS", "Calibration", "Isotonic", "Logistic", "LogisticBounded", "Platt", "fit_calibration"]
+__all__ = [
+    "CALIBRATIONS",
+    "Calibration",
+    "Isotonic",
+    "Logistic",
+    "LogisticBounded",
+    "Platt",
+    "PlattLogit",
+    "fit_calibration",
+]
 
 Floats = NDArray[np.float64]
 
@@ -29,7 +38,7 @@ class Calibration(ABC):
     --------
     >>> from stakes.decision.calibration import CALIBRATIONS, Calibration, fit_calibration
     >>> [name for name, kind in CALIBRATIONS.items() if kind.needs_data]
-    ['platt', 'isotonic']
+    ['platt', 'platt_logit', 'isotonic']
     >>> isinstance(fit_calibration("logistic_bounded"), Calibration)
     True
     """
@@ -131,6 +140,44 @@ class Platt(Calibration):
         return expit(-(self.slope * np.asarray(scores, dtype=np.float64) + self.intercept))
 
 
+@dataclass(frozen=True)
+class PlattLogit(Calibration):
+    """Platt scaling of the logit: 1 / (1 + exp(slope logit(S) + intercept)), for scores between 0 and 1.
+
+    Probabilities that are too extreme, too cautious, or shifted by sampling or weights differ from the true ones by a
+    factor and a shift of their logits, which two parameters mend; a hundred positives are enough to fit them. Scores
+    are clipped first: among the shares of 100 members, 0 and 0.001 are the same, and their logits are far apart.
+
+    Examples
+    --------
+    >>> from stakes.decision.calibration import fit_calibration
+    >>> logit = fit_calibration("platt_logit", [0.1, 0.3, 0.4, 0.6, 0.9], [0, 0, 1, 0, 1])
+    >>> logit([0.0, 0.1, 0.9]).round(2)
+    array([0.08, 0.21, 0.69])
+    """
+
+    slope: float
+    intercept: float
+    clip: float
+
+    @classmethod
+    def fit(cls, scores: Floats, positive: NDArray[np.bool_], weight: Floats) -> PlattLogit:
+        """Fit both parameters by Newton's method; `weight` counts records."""
+        share = np.average(positive, weights=weight)
+        # Measured on eight data sets: 0.01 is better than 0.001 and less. It must lie below the scores of a rare class.
+        clip = float(min(0.01, min(share, 1 - share) / 5))
+        platt = Platt.fit(_clipped_logit(scores, clip), positive, weight)
+        return cls(platt.slope, platt.intercept, clip)
+
+    def __call__(self, scores: ArrayLike, total_weight: ArrayLike | None = None) -> Floats:
+        """Return the probability of the positive class for each score."""
+        return expit(-(self.slope * _clipped_logit(scores, self.clip) + self.intercept))
+
+
+def _clipped_logit(scores: ArrayLike, clip: float) -> Floats:
+    return logit(np.clip(np.asarray(scores, dtype=np.float64), clip, 1 - clip))
+
+
 def _logistic_fit(design: Floats, target: Floats, weight: Floats, start: Floats) -> Floats:
     """Return the coefficients of a logistic regression on targets strictly between 0 and 1.
 
@@ -185,6 +232,7 @@ CALIBRATIONS: dict[str, type[Calibration]] = {
     "logistic": Logistic,
     "logistic_bounded": LogisticBounded,
     "platt": Platt,
+    "platt_logit": PlattLogit,
     "isotonic": Isotonic,
 }
 
@@ -196,7 +244,7 @@ def fit_calibration(
 
     Parameters
     ----------
-    name : {"logistic", "logistic_bounded", "platt", "isotonic"}
+    name : {"logistic", "logistic_bounded", "platt", "platt_logit", "isotonic"}
         The two logistic corrections are closed forms: they need no data.
     scores : array-like of shape (n_records,)
         Scores of records that the members were not trained on.

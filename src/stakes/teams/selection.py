@@ -1,0 +1,216 @@
+"""Which models should decide together: weights chosen on what their mean probability's decisions by T_cs cost.
+
+All functions are given calibrated probabilities of records that the models were not trained on, one column per model,
+and return one weight per model. Weights sum to 1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from stakes.costs import Costs
+from stakes.decision.thresholds import record_weights
+from stakes.sampling.base import generator
+
+__all__ = ["Stakes", "best_models", "greedy_team"]
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+# Costs that agree to this share of all that is at stake are equal: the model that comes first is taken.
+EQUAL = 1e-12
+# A bag of the greedy search looks at no more records than this: enough to tell teams apart, and fast.
+MOST_RECORDS = 20_000
+
+
+@dataclass(frozen=True)
+class Stakes:
+    """What deciding a record positive changes.
+
+    Parameters
+    ----------
+    threshold : ndarray of shape (n_records,)
+        T_cs of the costs known when deciding.
+    change : ndarray of shape (n_records,)
+        What is paid more when a record is decided positive in place of negative: its false positive costs, or minus its
+        false negative costs.
+    """
+
+    threshold: Floats
+    change: Floats
+
+    @classmethod
+    def of(
+        cls, positive: Bools, costs: Costs, real_costs: Costs | None = None, sample_weight: ArrayLike | None = None
+    ) -> Stakes:
+        """Return the stakes of records.
+
+        Parameters
+        ----------
+        positive : ndarray of shape (n_records,)
+            Whether each record is positive.
+        costs : Costs
+            What is known of their costs when they are to be decided on.
+        real_costs : Costs, default=None
+            What mistakes turn out to cost, where that is not what was known.
+        sample_weight : array-like of shape (n_records,), default=None
+            How often each record counts.
+        """
+        n = positive.size
+        fp, fn = (costs if real_costs is None else real_costs).arrays(n)
+        change = np.where(positive, -fn, fp) * record_weights(sample_weight, n, "the probabilities")
+        # Relative to all that is at stake: neither the unit of money nor the number of records changes a choice.
+        return cls(np.broadcast_to(costs.threshold(), n), change / (np.abs(change).sum() or 1.0))
+
+    def take(self, rows: NDArray[Any]) -> Stakes:
+        """Return the stakes of some records."""
+        return Stakes(self.threshold[rows], self.change[rows])
+
+    def paid(self, probabilities: Floats, total: float = 1.0) -> Floats:
+        """Return what each column pays more than deciding all records negative; columns are `total` times as large."""
+        return self.change @ (probabilities > total * self.threshold[:, None])
+
+
+def best_models(probabilities: Floats, stakes: Stakes, *, size: int = 5) -> Floats:
+    """Return equal weights of the models that are the cheapest by themselves, and zeros for the others.
+
+    Parameters
+    ----------
+    probabilities : ndarray of shape (n_records, n_models)
+        Calibrated, of records that the models were not trained on.
+    stakes : Stakes
+        Of the same records.
+    size : int, default=5
+        How many models; a model that is the same as another counts once.
+
+    Returns
+    -------
+    weights : ndarray of shape (n_models,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from stakes import Costs
+    >>> from stakes.teams.selection import Stakes, best_models
+    >>> positive = np.array([True, False, True, False])
+    >>> p = np.array([[0.9, 0.6, 0.1], [0.2, 0.3, 0.9], [0.7, 0.2, 0.3], [0.1, 0.1, 0.2]])
+    >>> best_models(p, Stakes.of(positive, Costs(fp=1, fn=1)), size=2)
+    array([0.5, 0.5, 0. ])
+    """
+    models = _distinct(probabilities)
+    paid = stakes.paid(probabilities[:, models])
+    weights = np.zeros(probabilities.shape[1])
+    chosen = models[_cheapest_first(paid)[:size]]
+    weights[chosen] = 1 / chosen.size
+    return weights
+
+
+def greedy_team(
+    probabilities: Floats,
+    stakes: Stakes,
+    *,
+    size: int = 5,
+    start: int = 3,
+    n_steps: int = 15,
+    n_bags: int = 20,
+    random_state: Any = 0,
+) -> Floats:
+    """Return the weights of a team chosen model by model, with replacement, by what its decisions cost.
+
+    The search starts with the few models that are the cheapest by themselves and adds, step after step, the model that
+    makes the decisions of the mean probability cheapest; it returns the cheapest team on its way (Caruana et al. 2004).
+    It is done on several bags of the records, and their weights are averaged, because a single search fits the records
+    too well (Caruana et al. 2006). A bag weights the records by the Bayesian bootstrap.
+
+    Parameters
+    ----------
+    probabilities : ndarray of shape (n_records, n_models)
+        Calibrated, of records that the models were not trained on.
+    stakes : Stakes
+        Of the same records.
+    size : int, default=5
+        At most so many models have a weight: those with the largest ones.
+    start : int, default=3
+        How many models a search starts with.
+    n_steps : int, default=15
+        How many are added.
+    n_bags : int, default=20
+        How many searches are averaged.
+    random_state : int, Generator, RandomState or None, default=0
+        Seed of the bags.
+
+    Returns
+    -------
+    weights : ndarray of shape (n_models,)
+
+    Examples
+    --------
+    Neither model alone finds both positives, their mean does:
+
+    >>> import numpy as np
+    >>> from stakes import Costs
+    >>> from stakes.teams.selection import Stakes, greedy_team
+    >>> positive = np.array([True, True, False, False])
+    >>> p = np.array([[0.9, 0.3], [0.3, 0.9], [0.6, 0.1], [0.1, 0.6]])
+    >>> greedy_team(p, Stakes.of(positive, Costs(fp=1, fn=1)))
+    array([0.5, 0.5])
+    """
+    rng = generator(random_state)
+    models = _distinct(probabilities)
+    # In the order of their costs, so that the order of the columns matters only where costs are equal.
+    models = models[_cheapest_first(stakes.paid(probabilities[:, models]))]
+    positive = probabilities[:, models] > stakes.threshold[:, None]
+    # Where all models agree, so does every mean of them: those records tell no team from another.
+    contested = np.flatnonzero(positive.any(axis=1) & ~positive.all(axis=1))
+    columns = probabilities[np.ix_(contested, models)]
+    stakes = stakes.take(contested)
+    weights = np.zeros(probabilities.shape[1])
+    for _ in range(n_bags):
+        part, bag = columns, Stakes(stakes.threshold, stakes.change * rng.exponential(size=contested.size))
+        if contested.size > MOST_RECORDS:
+            rows = rng.choice(contested.size, MOST_RECORDS, replace=False)
+            part, bag = columns[rows], bag.take(rows)
+        weights[models] += _search(part, bag, start, n_steps)
+    return _largest(weights / n_bags, models, size)
+
+
+def _search(columns: Floats, stakes: Stakes, start: int, n_steps: int) -> Floats:
+    """Return the weights of the cheapest team on the way of one greedy search."""
+    paid = stakes.paid(columns)
+    counts = np.zeros(columns.shape[1])
+    counts[_cheapest_first(paid)[:start]] = 1
+    total = columns @ counts
+    best, least = counts.copy(), stakes.paid(total[:, None], counts.sum())[0]
+    for _ in range(n_steps):
+        paid = stakes.paid(total[:, None] + columns, counts.sum() + 1)
+        added = _cheapest_first(paid)[0]
+        counts[added] += 1
+        total += columns[:, added]
+        if paid[added] < least - EQUAL:
+            best, least = counts.copy(), paid[added]
+    return best / best.sum()
+
+
+def _largest(weights: Floats, models: NDArray[np.intp], size: int) -> Floats:
+    """Return the weights of at most `size` models, the first of `models` where they are equal, scaled to the sum 1."""
+    kept = models[np.argsort(-weights[models], kind="stable")[:size]]
+    chosen = np.zeros_like(weights)
+    chosen[kept] = weights[kept] / weights[kept].sum()
+    return chosen
+
+
+def _distinct(probabilities: Floats) -> NDArray[np.intp]:
+    """Return the first of each set of equal columns, in their order."""
+    first: dict[bytes, int] = {}
+    for model, column in enumerate(probabilities.T):
+        first.setdefault(column.tobytes(), model)
+    return np.array(list(first.values()), dtype=np.intp)
+
+
+def _cheapest_first(paid: Floats) -> NDArray[np.intp]:
+    """Return the order of costs, in which those that are equal but for rounding keep their places."""
+    return np.argsort(np.round(paid / EQUAL), kind="stable")
