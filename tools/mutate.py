@@ -116,7 +116,7 @@ def one_line(mutation: Mutation) -> str:
 
 def is_kernel(file: str) -> bool:
     """Return whether a file is compiled. The copy then is not: that takes longer than tests of a few records."""
-    return "from stakes.tree.jit import" in (ROOT / SOURCE / file).read_text(encoding="utf-8")
+    return "from stakes._jit import" in (ROOT / SOURCE / file).read_text(encoding="utf-8")
 
 
 def run_tests(tests: str, folder: Path, compiled: bool, sender: Connection) -> None:

@@ -32,7 +32,7 @@ from stakes.sampling.base import MemberSampler, Sample, with_class_means
 from stakes.sampling.registry import make_sampler
 from stakes.sampling.rejection import Bootstrap
 from stakes.sampling.rows import append_rows, drawn_rows, take_rows
-from stakes.tree.growing import Nodes, Space
+from stakes.tree.nodes import FeatureBins, Nodes
 from stakes.tree.recipe import Plot, TreeRecipe
 from stakes.tree.trees import Trees
 
@@ -282,7 +282,7 @@ class CostBaggingClassifier(MemberClassifier):
         return max(1, self.n_features_in_ // 2)
 
     def _make_trees(self, shared: _Shared, seeds: list[Any]) -> Bools:
-        plot, recipe, space = plot_of(shared.records), self._recipe(), self.binning_.space_
+        plot, recipe, space = plot_of(shared.records), self._recipe(), self.binning_.feature_bins_
         validation = plot if self.validation is None else None
         if self.validation_ is not None:
             validation = plot_of(self.validation_.records)
@@ -472,7 +472,7 @@ def _grow_trees(
     seeds: list[Any],
     plot: Plot,
     recipe: TreeRecipe,
-    space: Space,
+    space: FeatureBins,
     validation: Plot | None,
     read: Callable[..., Any],
 ) -> tuple[list[Nodes], list[Bools]]:

@@ -17,6 +17,7 @@ from sklearn.utils import Tags, check_consistent_length
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
+from stakes._typing import Bytes
 from stakes.costs import Costs
 from stakes.decision.decision import Decision
 from stakes.decision.rules import Evidence, Rules, Votes
@@ -29,7 +30,6 @@ from stakes.sampling.base import generator
 from stakes.sampling.rows import take_rows
 from stakes.table import check_not_empty, check_table, read_table
 from stakes.tree.binning import Binned, Binning
-from stakes.tree.histogram import Bytes
 
 __all__ = [
     "CostClassifier",

@@ -9,15 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from stakes._typing import Bytes
 from stakes.base import MemberClassifier, Records, ValidationRecords
 from stakes.decision.decision import Decision
 from stakes.decision.rules import Votes
 from stakes.members import TreeMembers
 from stakes.tree.binning import MAX_BINS, Binning
 from stakes.tree.export import export_graphviz, export_text
-from stakes.tree.growing import Nodes
-from stakes.tree.histogram import Bytes
 from stakes.tree.leaves import LEAVES
+from stakes.tree.nodes import Nodes
 from stakes.tree.recipe import Plot, TreeRecipe
 from stakes.tree.trees import Trees
 
@@ -165,7 +165,7 @@ class CostTreeClassifier(MemberClassifier):
         validation = plot if self.validation_ is None else plot_of(self.validation_.records)
         nodes = self.recipe().grow(
             plot,
-            self.binning_.space_,
+            self.binning_.feature_bins_,
             features=np.arange(self.n_features_in_, dtype=np.int32),
             seed=int(rng.integers(2**31)),
             validation=validation,

@@ -14,10 +14,10 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from stakes._typing import Bytes
 from stakes.exceptions import DecisionError
 from stakes.sampling.prior import prior_correction
 from stakes.sampling.rows import is_sparse
-from stakes.tree.histogram import Bytes
 from stakes.tree.leaves import leaf_labels, leaf_probabilities, node_weights, weighted_probabilities
 from stakes.tree.trees import Trees
 

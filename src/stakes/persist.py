@@ -40,8 +40,7 @@ from stakes.members import ModelMembers, TreeMembers
 from stakes.metacost import MetaCostClassifier
 from stakes.sampling import CPRSampler, HybridSampler, OverSampler, SMOTESampler, UnderSampler
 from stakes.tree.binning import Binning
-from stakes.tree.growing import Nodes, Space
-from stakes.tree.histogram import BINS
+from stakes.tree.nodes import BINS, FeatureBins, Nodes
 from stakes.tree.trees import Trees
 
 __all__ = ["load", "read_info", "save"]
@@ -69,9 +68,9 @@ class Pairs:
 
 OWN_TYPES = (
     CostBaggingClassifier, CostBoostClassifier, CostDecisionClassifier, CostTreeClassifier, MetaCostClassifier,
-    EncodedClassifier, Costs, Decision, Rules, Votes, CostEstimators, TreeMembers, ModelMembers, Trees, Nodes, Space,
-    Binning, ValidationRecords, Records, CPRSampler, HybridSampler, OverSampler, SMOTESampler, UnderSampler,
-    *CALIBRATIONS.values(), Plain, Pairs,
+    EncodedClassifier, Costs, Decision, Rules, Votes, CostEstimators, TreeMembers, ModelMembers, Trees, Nodes,
+    FeatureBins, Binning, ValidationRecords, Records, CPRSampler, HybridSampler, OverSampler, SMOTESampler,
+    UnderSampler, *CALIBRATIONS.values(), Plain, Pairs,
 )  # fmt: skip
 TRUSTED = (
     *(f"{own.__module__}.{own.__qualname__}" for own in OWN_TYPES),

@@ -83,7 +83,7 @@ def fit_stump(X: Floats, y: NDArray[np.int64], weight: list[float], binning: Bin
     plot = Plot(binning.transform(Table(X)), y.astype(np.uint8), np.ones(len(y)))
     features = np.arange(X.shape[1], dtype=np.int32)
     recipe = TreeRecipe(max_depth=1)
-    nodes = recipe.grow(plot, binning.space_, features=features, seed=0, cost_weight=np.array(weight))
+    nodes = recipe.grow(plot, binning.feature_bins_, features=features, seed=0, cost_weight=np.array(weight))
     return Stump(Trees.join([nodes]), binning)
 
 

@@ -102,7 +102,7 @@ def weights_shown(task: Task, variant: str, options: dict[str, Any], rounds: int
     costs, positive = Costs(task.fp, task.fn), task.y == 1
     records = Records(binning.transform(Table(task.X)), positive, costs)
     ground = Ground(records, task.X, None, costs, np.random.default_rng(0))
-    recorder = Recorder(TreeLearner(ground, TreeRecipe(max_depth=1), binning.space_, lambda X: X, None, 1, map))
+    recorder = Recorder(TreeLearner(ground, TreeRecipe(max_depth=1), binning.feature_bins_, lambda X: X, None, 1, map))
     problem = Problem(positive, costs, ROUNDS, np.ones(task.n))
     rule = make_rule(variant, options)
     boost(rule, problem, recorder, lambda _, said: said.leaves.label[said.ids[:, 0]], range(ROUNDS))

@@ -89,7 +89,7 @@ class Grown:
 def fit_tree(table, y, **how):
     binning = Binning().fit(table)
     bins = binning.transform(table)
-    return Grown(binning, bins, Trees.join([grow_tree(bins, binning.space_, y, **how)]))
+    return Grown(binning, bins, Trees.join([grow_tree(bins, binning.feature_bins_, y, **how)]))
 
 
 def nested(nodes, node=0):

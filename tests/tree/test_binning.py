@@ -19,7 +19,7 @@ def fit(values, **how):
     """Bin one column; return the binning, its bins, and the cuts between them."""
     table = Table(np.asarray(values)[:, None])
     binning = Binning(**how).fit(table)
-    n_bins = int(binning.space_.n_bins[0])
+    n_bins = int(binning.feature_bins_.n_bins[0])
     return binning, binning.transform(table)[:, 0], binning.cuts_[0, : max(n_bins - 2, 0)]
 
 
@@ -46,8 +46,8 @@ def test_few_values_get_a_bin_each_in_their_order(values):
     distinct, rank = np.unique(values[seen], return_inverse=True)
     np.testing.assert_array_equal(bins[seen], 1 + rank)
     assert (bins[~seen] == MISSING).all()
-    assert binning.space_.n_bins[0] == 1 + distinct.size
-    np.testing.assert_array_equal(binning.space_.centers[0, 1 : 1 + distinct.size], distinct)
+    assert binning.feature_bins_.n_bins[0] == 1 + distinct.size
+    np.testing.assert_array_equal(binning.feature_bins_.centers[0, 1 : 1 + distinct.size], distinct)
     assert np.isfinite(cuts).all()
 
 
@@ -64,7 +64,7 @@ def test_transform_is_a_search_among_the_cuts(values, new, max_bins):
         expected = np.where(np.isnan(those), MISSING, 1 + np.searchsorted(cuts, those))
         np.testing.assert_array_equal(bins_of(binning, those), expected)
     # Every bin but that of missing values is in use
-    assert set(bins[bins != MISSING]) == set(range(1, binning.space_.n_bins[0]))
+    assert set(bins[bins != MISSING]) == set(range(1, binning.feature_bins_.n_bins[0]))
 
 
 def test_255_values_are_exact_and_256_are_not():
@@ -73,7 +73,7 @@ def test_255_values_are_exact_and_256_are_not():
         values = rng.permutation(np.repeat(rng.normal(size=n_values), 7))
         binning, bins, _ = fit(values)
         assert np.unique(bins).size == n_bins
-        assert binning.space_.n_bins[0] == 1 + n_bins
+        assert binning.feature_bins_.n_bins[0] == 1 + n_bins
         assert bins.max() == 255
 
 
@@ -108,8 +108,8 @@ def test_cuts_are_those_of_a_plain_implementation(seed):
     binning, _, _ = fit(np.concatenate([values, np.full(7, np.nan)]), max_bins=max_bins)
     np.testing.assert_array_equal(binning.cuts_[0][: cuts.size], cuts)
     assert (binning.cuts_[0][cuts.size :] == np.inf).all()
-    np.testing.assert_array_equal(binning.space_.centers[0][1 : 1 + middles.size], middles)
-    assert binning.space_.n_bins[0] == 1 + middles.size
+    np.testing.assert_array_equal(binning.feature_bins_.centers[0][1 : 1 + middles.size], middles)
+    assert binning.feature_bins_.n_bins[0] == 1 + middles.size
 
 
 @pytest.mark.compiled
@@ -121,7 +121,7 @@ def test_a_heavy_value_has_a_bin_to_itself_and_bins_of_several_values_are_not_he
     values = np.repeat(np.arange(len(counts)), counts)
     share = values.size / max_bins
     binning, bins, _ = fit(values, max_bins=max_bins)
-    assert binning.space_.n_bins[0] <= 1 + max_bins
+    assert binning.feature_bins_.n_bins[0] <= 1 + max_bins
     of_value = bins[np.unique(values, return_index=True)[1]]
     assert (np.diff(of_value.astype(int)) >= 0).all()
     for value, count in enumerate(counts):
@@ -161,7 +161,7 @@ def test_few_values_are_exact_even_where_the_sample_misses_some():
 def test_constant_and_all_missing_columns_have_one_bin_and_none():
     for value, n_bins, bin_ in ((3.0, 2, 1), (np.nan, 1, MISSING)):
         binning, bins, cuts = fit(np.full(10, value))
-        assert binning.space_.n_bins[0] == n_bins
+        assert binning.feature_bins_.n_bins[0] == n_bins
         assert (bins == bin_).all()
         assert cuts.size == 0
 
@@ -200,7 +200,7 @@ def test_categories_have_a_bin_each_and_missing_and_unseen_share_one():
     np.testing.assert_array_equal(bins, [2, MISSING, 1, 2, 3])
     new = Table([pl.Series(["c", "never", None, "a", ""])])
     np.testing.assert_array_equal(binning.transform(new)[:, 0], [3, MISSING, MISSING, 1, MISSING])
-    assert binning.space_.categorical.tolist() == [1]
+    assert binning.feature_bins_.categorical.tolist() == [1]
 
 
 def test_255_categories_have_a_bin_each_and_of_more_the_rarest_share_one():

@@ -225,7 +225,7 @@ def fit_tree_on_bins(grown, problem, rows, criterion):
     """Grow on some of the records, in the bins found on all of them."""
     return grow_tree(
         grown.bins[rows],
-        grown.binning.space_,
+        grown.binning.feature_bins_,
         problem.y,
         weight=problem.weight,
         multiplicity=problem.multiplicity,
@@ -341,7 +341,7 @@ def test_features_given_are_not_reordered():
 
 def features_of_random_trees(X, y, n_trees, **how):
     grown = fit_tree(Table(X), y, max_depth=0)
-    return [grow_tree(grown.bins, grown.binning.space_, y, seed=seed, **how) for seed in range(n_trees)]
+    return [grow_tree(grown.bins, grown.binning.feature_bins_, y, seed=seed, **how) for seed in range(n_trees)]
 
 
 def test_the_same_seed_draws_the_same_features_and_another_seed_others():
@@ -560,9 +560,15 @@ def test_records_that_are_in_no_sample_change_nothing(weights):
     times[rows] = rng.integers(1, 4, rows.size)
     weight = rng.random(n) if weights == "real" else np.empty(0)
     features, settings = np.arange(5, dtype=np.int32), Settings(GINI, 100, 2, 1, 5, True, 0)
-    sparse = grow(bins, y, times, weight, features, binning.space_, settings)
+    sparse = grow(bins, y, times, weight, features, binning.feature_bins_, settings)
     alone = grow(
-        bins[rows], y[rows], times[rows], weight[rows] if weight.size else weight, features, binning.space_, settings
+        bins[rows],
+        y[rows],
+        times[rows],
+        weight[rows] if weight.size else weight,
+        features,
+        binning.feature_bins_,
+        settings,
     )
     assert sparse.feature.size > 50
     for name, one, other in zip(sparse._fields, sparse, alone, strict=True):

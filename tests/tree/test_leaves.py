@@ -122,5 +122,7 @@ def test_a_leaf_without_weight_has_the_weighted_share_of_its_tree():
     grown = fit_tree(Table(x[:, None]), [0, 0, 0, 1, 0, 1], weight=[1, 1, 1, 1, 0, 0])
     assert grown.trees.leaves.size == 2
     np.testing.assert_allclose(weighted_probabilities(grown.trees), [0.25, 0.25])
-    weightless = Trees.join([grow_tree(grown.bins, grown.binning.space_, [0, 0, 0, 1, 0, 1], weight=np.zeros(6))])
+    weightless = Trees.join(
+        [grow_tree(grown.bins, grown.binning.feature_bins_, [0, 0, 0, 1, 0, 1], weight=np.zeros(6))]
+    )
     np.testing.assert_array_equal(weighted_probabilities(weightless), [0.0])

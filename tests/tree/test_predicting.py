@@ -7,7 +7,7 @@ import pytest
 from reference import categories_of, grow_tree, is_categorical, random_column, table_of
 
 from stakes.tree.binning import Binning
-from stakes.tree.growing import Space
+from stakes.tree.nodes import FeatureBins
 from stakes.tree.trees import Trees
 
 
@@ -39,7 +39,7 @@ def forest():
     bins = binning.transform(table_of(columns))
     counts = rng.poisson(1, (9, n))
     grown = [
-        grow_tree(bins, binning.space_, y, multiplicity=times, max_features=4, seed=seed, max_depth=depth)
+        grow_tree(bins, binning.feature_bins_, y, multiplicity=times, max_features=4, seed=seed, max_depth=depth)
         for seed, (times, depth) in enumerate(zip(counts, (0, 1, 2, 3, 0, 5, 99, 99, 0), strict=True))
     ]
     new = []
@@ -137,7 +137,7 @@ def test_records_may_have_very_many_features(d):
     y = np.arange(40) % 2
     bins = np.ones((40, d), np.uint8)
     bins[:, -1] += y.astype(np.uint8)
-    space = Space(np.full(d, 3, np.int32), np.zeros(d, np.uint8), np.tile(np.arange(256.0), (d, 1)))
+    space = FeatureBins(np.full(d, 3, np.int32), np.zeros(d, np.uint8), np.tile(np.arange(256.0), (d, 1)))
     trees = Trees.join([grow_tree(bins, space, y)])
     assert trees.nodes.feature.tolist() == [d - 1, -1, -1]
     np.testing.assert_array_equal(trees.apply(bins)[:, 0], y)

@@ -13,8 +13,8 @@ from sklearn.datasets import make_classification
 from sklearn.tree import DecisionTreeClassifier
 
 from stakes import Costs
-from stakes.tree.growing import Nodes
 from stakes.tree.leaves import leaf_labels
+from stakes.tree.nodes import Nodes
 from stakes.tree.pruning import PRUNINGS, node_sums, prune, trim
 from stakes.tree.trees import Trees
 

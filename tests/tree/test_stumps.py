@@ -54,8 +54,10 @@ def both(table, y, weight, *, criterion, min_split=2, min_leaf=1, break_ties=Tru
     binning = Binning().fit(table)
     bins, d = binning.transform(table), table.n_features
     settings = Settings(criterion, 1, min_split, min_leaf, d, break_ties, 0)
-    grown = grow(bins, y, np.ones(y.size, np.int32), weight, np.arange(d, dtype=np.int32), binning.space_, settings)
-    return grown, Stumps(bins, y, binning.space_, settings, each).grow(weight), bins
+    grown = grow(
+        bins, y, np.ones(y.size, np.int32), weight, np.arange(d, dtype=np.int32), binning.feature_bins_, settings
+    )
+    return grown, Stumps(bins, y, binning.feature_bins_, settings, each).grow(weight), bins
 
 
 def assert_same(grown, stump, bins):

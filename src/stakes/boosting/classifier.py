@@ -247,7 +247,7 @@ class CostBoostClassifier(MemberClassifier):
         return TreeLearner(
             ground,
             self._tree.recipe(),
-            self.binning_.space_,
+            self.binning_.feature_bins_,
             lambda X_new: self._read(X_new, reset=False),
             None if self.validation_ is None else self.validation_.records,
             self._n_threads,

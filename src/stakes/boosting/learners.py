@@ -19,7 +19,8 @@ from stakes.members import ModelMembers, Said, TreeMembers
 from stakes.sampling.base import MemberSampler, Sample
 from stakes.sampling.rows import append_rows, take_rows
 from stakes.tree.criteria import CRITERIA
-from stakes.tree.growing import Settings, Space
+from stakes.tree.growing import Settings
+from stakes.tree.nodes import FeatureBins
 from stakes.tree.recipe import Plot, TreeRecipe
 from stakes.tree.stumps import Stumps
 from stakes.tree.trees import Trees
@@ -80,7 +81,7 @@ class TreeLearner:
     ground : Ground
         Binned records.
     recipe : TreeRecipe
-    space : Space
+    space : FeatureBins
         What the bins stand for.
     bin_new : callable
         Bins synthetic records.
@@ -95,7 +96,7 @@ class TreeLearner:
         self,
         ground: Ground,
         recipe: TreeRecipe,
-        space: Space,
+        space: FeatureBins,
         bin_new: Callable[[Any], Any],
         validation: Records | None,
         n_threads: int,

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stakes.tree.jit import kernel
+from stakes._jit import kernel
 
 __all__ = ["Ballot", "add_up", "leaf_losses", "member_losses", "tally"]
 

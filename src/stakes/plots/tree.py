@@ -18,7 +18,7 @@ from stakes.exceptions import CostsNeededError
 from stakes.plots import base
 from stakes.tree.binning import Binning
 from stakes.tree.export import Weights, _color, _visit, _Words
-from stakes.tree.growing import Nodes
+from stakes.tree.nodes import Nodes
 from stakes.tree.pruning import node_sums
 
 if TYPE_CHECKING:

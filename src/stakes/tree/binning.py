@@ -10,18 +10,17 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from stakes._jit import kernel
+from stakes._typing import Bytes, Floats, Indices
 from stakes.table import Column, Table
-from stakes.tree.growing import Space
-from stakes.tree.histogram import BINS, Bytes
-from stakes.tree.jit import kernel
-from stakes.tree.splitting import MISSING
+from stakes.tree.nodes import BINS, MISSING, FeatureBins
 
 __all__ = ["MAX_BINS", "Binned", "Binning"]
 
 MAX_BINS = BINS - 1
 # Cuts between bins are found on at most this many records.
 SAMPLE = 50_000
-# Rows are binned in blocks of this many, so that a float64 copy of a block stays in the cache.
+# Int32s are binned in blocks of this many, so that a float64 copy of a block stays in the cache.
 BLOCK = 4096
 # With fewer records than this, another thread costs more than it saves.
 MANY = 8192
@@ -78,10 +77,10 @@ class Binning:
                 centers[j, 1 : 1 + middles.size] = middles
                 n_bins[j] = 1 + middles.size
         categorical = np.array([bins is not None for bins in self.categories_], dtype=np.uint8)
-        self.space_ = Space(n_bins, categorical, centers)
+        self.feature_bins_ = FeatureBins(n_bins, categorical, centers)
         return self
 
-    def _find_bins(self, column: Column, rows: NDArray[np.intp] | slice) -> Any:
+    def _find_bins(self, column: Column, rows: Indices | slice) -> Any:
         if isinstance(column, pl.Series):
             return _category_bins(column, self.max_bins)
         return _number_bins(column, rows, self.max_bins)
@@ -162,16 +161,14 @@ class Binned:
         return self.bins.shape[0]
 
 
-def _sample(n: int) -> NDArray[np.intp] | slice:
+def _sample(n: int) -> Indices | slice:
     """Choose the records to find cuts on: the same ones for the same number of records."""
     if n <= SAMPLE:
         return slice(None)
     return np.sort(np.random.default_rng(n).choice(n, SAMPLE, replace=False))
 
 
-def _number_bins(
-    column: NDArray[Any], rows: NDArray[np.intp] | slice, max_bins: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _number_bins(column: NDArray[Any], rows: Indices | slice, max_bins: int) -> tuple[Floats, Floats]:
     """Return the cuts between the bins of a numeric feature, and a typical value of each bin."""
     ordered = _ordered(column[rows])
     if not isinstance(rows, slice) and _count_distinct(ordered) <= max_bins:
@@ -181,23 +178,23 @@ def _number_bins(
     return cuts[: max(0, n_bins - 1)], middles[:n_bins]
 
 
-def _ordered(values: NDArray[Any]) -> NDArray[np.float64]:
+def _ordered(values: NDArray[Any]) -> Floats:
     """Return the values that are not missing in order; those in single precision are sorted in half the time."""
     ordered = np.sort(values if values.dtype == np.float32 else values.astype(np.float64))
     return ordered[: np.searchsorted(ordered, np.nan)].astype(np.float64)
 
 
-def _count_distinct(ordered: NDArray[np.float64]) -> int:
+def _count_distinct(ordered: Floats) -> int:
     return int(np.count_nonzero(ordered[1:] != ordered[:-1])) + min(1, ordered.size)
 
 
 @kernel
 def _find_cuts(
-    ordered: NDArray[np.float64],
+    ordered: Floats,
     n_distinct: int,
     max_bins: int,
-    cuts: NDArray[np.float64],
-    middles: NDArray[np.float64],
+    cuts: Floats,
+    middles: Floats,
 ) -> int:
     """Write the cuts between bins and the middle of each; return how many bins there are.
 
@@ -263,7 +260,7 @@ def _codes(column: Any, categories: dict[str, int]) -> Bytes:
 
 
 @kernel
-def _cut(numbers: NDArray[np.float64], cuts: NDArray[np.float64], bins: Bytes, first: int) -> None:
+def _cut(numbers: Floats, cuts: Floats, bins: Bytes, first: int) -> None:
     """Write the bins of the features from `first` on: one more than the number of cuts below a value; 0 for NaN."""
     for column in range(numbers.shape[1]):
         j = first + column

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from math import log2
 
-from stakes.tree.jit import kernel
+from stakes._jit import kernel
 
 __all__ = ["COST", "CRITERIA", "ENTROPY", "GAIN_RATIO", "GINI", "children_loss", "gini_loss", "node_loss"]
 

@@ -8,10 +8,10 @@ from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stakes._typing import Int32s
 from stakes.tree.binning import Binning
-from stakes.tree.growing import Nodes
+from stakes.tree.nodes import Nodes
 
 __all__ = ["Weights", "export_graphviz", "export_text"]
 
@@ -73,7 +73,7 @@ def export_text(
     >>> y, cost = np.array([0, 0, 0, 1], np.uint8), np.array([5.0, 5.0, 5.0, 90.0])
     >>> binning = Binning().fit(table)
     >>> nodes = grow(binning.transform(table), y, np.ones(4, np.int32), cost, np.arange(1, dtype=np.int32),
-    ...              binning.space_, Settings(COST, 1, 2, 1, 1, True, 0))
+    ...              binning.feature_bins_, Settings(COST, 1, 2, 1, 1, True, 0))
     >>> print(export_text(nodes, binning, weights="cost"))
     4 records, 1 positive, P+ 0.25, cost 15.00 (other label 90.00) -> positive
     |-- amount <= 80.0 or missing: 3 records, 0 positive, P+ 0, cost 0 (other label 15.00) -> negative
@@ -123,7 +123,7 @@ def export_graphviz(
     >>> table = Table(np.array([[10.0], [20.0], [70.0], [90.0]]), ["amount"])
     >>> binning = Binning().fit(table)
     >>> nodes = grow(binning.transform(table), np.array([0, 0, 0, 1], np.uint8), np.ones(4, np.int32), np.empty(0),
-    ...              np.arange(1, dtype=np.int32), binning.space_, Settings(0, 1, 2, 1, 1, True, 0))
+    ...              np.arange(1, dtype=np.int32), binning.feature_bins_, Settings(0, 1, 2, 1, 1, True, 0))
     >>> print(export_graphviz(nodes, binning))
     digraph tree {
     node [shape=box, style="filled,rounded", fontname="helvetica"];
@@ -185,7 +185,7 @@ class _Words:
                 raise ValueError(f"{argument} has {len(given)} names: give {needed}")
 
     @cached_property
-    def parent(self) -> NDArray[np.int32]:
+    def parent(self) -> Int32s:
         """The node above each node."""
         return self.nodes.parent
 

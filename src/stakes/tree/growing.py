@@ -12,15 +12,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from stakes._jit import inlined, kernel, tell_before_compiling
+from stakes._typing import Bools, Bytes, Float32s, Floats, Int32s, Ints, Uint32s, Uint64s
 from stakes.tree.criteria import COST, GAIN_RATIO, GINI, node_loss
 from stakes.tree.histogram import (
-    BINS,
     LOW,
     NARROW,
-    Bytes,
-    Ints,
-    Rows,
-    Words,
     add,
     add_feature,
     add_narrow,
@@ -28,12 +25,11 @@ from stakes.tree.histogram import (
     pick,
     pick_narrow,
 )
-from stakes.tree.jit import inlined, kernel, tell_before_compiling
+from stakes.tree.nodes import BINS, MISSING, FeatureBins, Nodes
 from stakes.tree.splitting import (
     ENTRIES,
     FIRST,
     LEFT,
-    MISSING,
     NO_SPLIT,
     NOT_SEEN,
     RIGHT,
@@ -45,7 +41,7 @@ from stakes.tree.splitting import (
     sort_by_share,
 )
 
-__all__ = ["Nodes", "Settings", "Space", "find_split", "fixed_point", "grow"]
+__all__ = ["Settings", "find_split", "fixed_point", "grow"]
 
 # Nodes with fewer records than this list the bins they use; larger ones read whole histograms (measured). The first is
 # for where cuts are scored by vector instructions.
@@ -70,39 +66,8 @@ class Settings(NamedTuple):
     seed: int
 
 
-class Space(NamedTuple):
-    """What the bins of each feature stand for."""
-
-    n_bins: NDArray[np.int32]
-    categorical: Bytes
-    centers: NDArray[np.float64]  # (n_features, BINS): a typical value of each bin
-
-
-class Nodes(NamedTuple):
-    """The nodes of a tree; the right child of a node follows its left one."""
-
-    feature: NDArray[np.int32]  # -1: a leaf
-    threshold: Bytes  # bins up to this one go left
-    missing_left: Bytes
-    left: NDArray[np.int32]
-    category_set: NDArray[np.int32]  # -1: numeric; else the row of `categories_left`
-    categories_left: NDArray[np.uint64]  # (n, 4): a bit for each bin that goes left
-    counts: NDArray[Any]  # (n_nodes, 2): negatives and positives, with multiplicity; floats for sample weights
-    weights: NDArray[Any]  # (n_nodes, 2): the same, by weight; the very same where there are no weights
-    gain: NDArray[np.float64]  # decrease in the criterion's loss
-
-    @property
-    def parent(self) -> NDArray[np.int32]:
-        """The node above each node, -1 for roots; worked out anew each time, because few need it."""
-        parent = np.full(self.left.size, -1, np.int32)
-        splits = np.flatnonzero(self.left >= 0)
-        parent[self.left[splits]] = splits
-        parent[self.left[splits] + 1] = splits
-        return parent
-
-
 @inlined
-def _random_below(state: NDArray[np.uint64], n: int) -> int:
+def _random_below(state: Uint64s, n: int) -> int:
     """Draw from 0 .. n-1 (splitmix64, and the high half of a product)."""
     state[0] += np.uint64(0x9E3779B97F4A7C15)
     z = state[0]
@@ -113,7 +78,7 @@ def _random_below(state: NDArray[np.uint64], n: int) -> int:
 
 
 @inlined
-def _draw(features: Rows, j: int, state: NDArray[np.uint64]) -> None:
+def _draw(features: Int32s, j: int, state: Uint64s) -> None:
     """Put a random one of the features from position `j` on at position `j`."""
     other = j + _random_below(state, features.shape[0] - j)
     drawn = features[other]
@@ -122,7 +87,7 @@ def _draw(features: Rows, j: int, state: NDArray[np.uint64]) -> None:
 
 
 @kernel
-def fixed_point(weight: NDArray[np.float64], multiplicity: NDArray[np.int32]) -> tuple[float, int]:
+def fixed_point(weight: Floats, multiplicity: Int32s) -> tuple[float, int]:
     """Return the scale of weights as whole numbers, and the bits that counts need below them."""
     total, n = 0.0, 0
     for i in range(weight.shape[0]):
@@ -138,7 +103,7 @@ def fixed_point(weight: NDArray[np.float64], multiplicity: NDArray[np.int32]) ->
 
 
 @inlined
-def _middle_bin(centers: NDArray[np.float64], feature: int, low: int, high: int) -> int:
+def _middle_bin(centers: Floats, feature: int, low: int, high: int) -> int:
     """Return the last bin on the left of the middle between two bins."""
     if high == BINS:
         return BINS - 1
@@ -164,11 +129,11 @@ def _open(count: Ints, whole: Ints, node: int, depth: int, max_depth: int, min_r
 def _load(
     bins: Bytes,
     positive: Bytes,
-    multiplicity: NDArray[np.int32],
-    weight: NDArray[np.float64],
+    multiplicity: Int32s,
+    weight: Floats,
     scale: float,
     count_bits: int,
-    rows: Rows,
+    rows: Int32s,
     my_bins: Bytes,
     my_payload: Ints,
     my_positive: Bytes,
@@ -190,7 +155,7 @@ def _load(
 
 
 @kernel
-def _copy(bins: Bytes, payload: Ints, positive: Bytes, rows: Rows, start: int, end: int, to: int) -> None:
+def _copy(bins: Bytes, payload: Ints, positive: Bytes, rows: Int32s, start: int, end: int, to: int) -> None:
     """Copy the records ``rows[start:end]`` to the place from `to` on, and number them anew."""
     for i in range(start, end):
         row = rows[i]
@@ -216,7 +181,7 @@ def _push(pending: Ints, at: int, node: int, start: int, end: int, depth: int, s
 def _totals(
     payload: Ints,
     positive: Bytes,
-    rows: Rows,
+    rows: Int32s,
     start: int,
     end: int,
     count_bits: int,
@@ -244,9 +209,7 @@ def _totals(
 
 
 @kernel
-def _partition(
-    bins: Bytes, rows: Rows, start: int, end: int, feature: int, goes_left: NDArray[np.bool_], spare: Rows
-) -> int:
+def _partition(bins: Bytes, rows: Int32s, start: int, end: int, feature: int, goes_left: Bools, spare: Int32s) -> int:
     """Put the rows whose bin goes left first, all in their old order; return where the others begin."""
     middle, n_right = start, 0
     for i in range(start, end):
@@ -276,7 +239,7 @@ def _is_narrow(count: Ints, node: int, count_bits: int) -> bool:
 
 
 @kernel
-def _narrow_down(hist: Ints, narrow: Words, slot: int) -> None:
+def _narrow_down(hist: Ints, narrow: Uint32s, slot: int) -> None:
     """Copy the histograms of a slot to narrow ones."""
     for j in range(hist.shape[1]):
         for b in range(hist.shape[2]):
@@ -288,24 +251,24 @@ def find_split(
     bins: Bytes,
     payload: Ints,
     positive: Bytes,
-    rows: Rows,
+    rows: Int32s,
     start: int,
     end: int,
     slot: int,
     hist: Ints,
-    narrow: Words,
+    narrow: Uint32s,
     few_hist: Ints,
-    used: NDArray[np.uint64],
+    used: Uint64s,
     occupied: Ints,
     sums: Ints,
-    score: NDArray[np.float64],
+    score: Floats,
     score_bits: Ints,
-    narrow_sums: Words,
-    narrow_score: NDArray[np.float32],
-    narrow_score_bits: NDArray[np.int32],
-    features: Rows,
-    random: NDArray[np.uint64],
-    n_bins: NDArray[np.int32],
+    narrow_sums: Uint32s,
+    narrow_score: Float32s,
+    narrow_score_bits: Int32s,
+    features: Int32s,
+    random: Uint64s,
+    n_bins: Int32s,
     categoricals: Bytes,
     settings: Settings,
     count_bits: int,
@@ -387,10 +350,10 @@ def find_split(
 def grow(
     bins: Bytes,
     positive: Bytes,
-    multiplicity: NDArray[np.int32],
-    weight: NDArray[np.float64],
-    features: Rows,
-    space: Space,
+    multiplicity: Int32s,
+    weight: Floats,
+    features: Int32s,
+    space: FeatureBins,
     settings: Settings,
 ) -> Nodes:
     """Grow a tree on the records of positive multiplicity.
@@ -413,10 +376,10 @@ def grow(
 def _grow(
     bins: Bytes,
     positive: Bytes,
-    multiplicity: NDArray[np.int32],
-    weight: NDArray[np.float64],
-    features: Rows,
-    space: Space,
+    multiplicity: Int32s,
+    weight: Floats,
+    features: Int32s,
+    space: FeatureBins,
     settings: Settings,
 ) -> tuple[Nodes, int, int, float]:
     """Return arrays with room for all nodes, how many nodes and sets there are, and the scale of weights and gains."""

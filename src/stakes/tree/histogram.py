@@ -14,18 +14,14 @@ weights   records have weights of their own. Two slots per bin, those of all neg
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from stakes.tree.jit import inlined, kernel
+from stakes._jit import inlined, kernel
+from stakes._typing import Bytes, Int32s, Ints, Uint32s, Uint64s
+from stakes.tree.nodes import BINS
 
 __all__ = [
-    "BINS",
     "LOW",
     "NARROW",
-    "Bytes",
-    "Ints",
-    "Rows",
-    "Words",
     "add",
     "add_feature",
     "add_narrow",
@@ -34,12 +30,7 @@ __all__ = [
     "pick_narrow",
 ]
 
-Ints = NDArray[np.int64]
-Bytes = NDArray[np.uint8]
-Rows = NDArray[np.int32]
-Words = NDArray[np.uint32]
 
-BINS = 256
 LOW = 0xFFFFFFFF
 # Few enough for products of two counts to be exact in single precision.
 NARROW = 4096
@@ -58,10 +49,10 @@ def add(
     bins: Bytes,
     payload: Ints,
     positive: Bytes,
-    rows: Rows,
+    rows: Int32s,
     start: int,
     end: int,
-    features: Rows,
+    features: Int32s,
     n_features: int,
     count_bits: int,
 ) -> None:
@@ -83,14 +74,14 @@ def add(
 
 @kernel
 def add_narrow(
-    hist: Words,
+    hist: Uint32s,
     slot: int,
     bins: Bytes,
     payload: Ints,
-    rows: Rows,
+    rows: Int32s,
     start: int,
     end: int,
-    features: Rows,
+    features: Int32s,
     n_features: int,
 ) -> None:
     """Do the same with counts in narrow histograms."""
@@ -104,11 +95,11 @@ def add_narrow(
 @inlined
 def add_feature(
     hist: Ints,
-    used: NDArray[np.uint64],
+    used: Uint64s,
     bins: Bytes,
     payload: Ints,
     positive: Bytes,
-    rows: Rows,
+    rows: Int32s,
     start: int,
     end: int,
     feature: int,
@@ -126,7 +117,7 @@ def add_feature(
 
 
 @inlined
-def pick(one: Ints, used: NDArray[np.uint64], hist: Ints, slot: int, j: int, n_bins: int, count_bits: int) -> None:
+def pick(one: Ints, used: Uint64s, hist: Ints, slot: int, j: int, n_bins: int, count_bits: int) -> None:
     """Copy what is occupied of histogram `j` of a slot to the histogram of one feature, and mark it likewise."""
     for bin_ in range(n_bins):
         below, above = hist[slot, j, bin_], np.int64(0)
@@ -140,7 +131,7 @@ def pick(one: Ints, used: NDArray[np.uint64], hist: Ints, slot: int, j: int, n_b
 
 
 @inlined
-def pick_narrow(one: Ints, used: NDArray[np.uint64], hist: Words, slot: int, j: int, n_bins: int) -> None:
+def pick_narrow(one: Ints, used: Uint64s, hist: Uint32s, slot: int, j: int, n_bins: int) -> None:
     """Do the same with a narrow histogram."""
     for bin_ in range(n_bins):
         both = np.int64(hist[slot, j, bin_])

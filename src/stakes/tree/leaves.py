@@ -6,13 +6,12 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stakes._typing import Bools, Floats, Indices
 from stakes.tree.trees import Trees
 
 __all__ = ["LEAVES", "leaf_labels", "leaf_probabilities", "node_weights", "weighted_probabilities"]
 
-Floats = NDArray[np.float64]
 
 # b m: m-estimation pulls a leaf towards the base rate b as m records would, of which b m are positive.
 EXPECTED_POSITIVES = 10.0
@@ -78,7 +77,7 @@ def leaf_probabilities(trees: Trees, leaf: str) -> Floats:
     return smoothing(Counted(count[node, 1], total[node], base_rate))
 
 
-def _nearest_ancestor_with(trees: Trees, m: Floats) -> NDArray[np.intp]:
+def _nearest_ancestor_with(trees: Trees, m: Floats) -> Indices:
     """Return, for each leaf, itself or its closest ancestor with at least `m` records; the root if none has."""
     total, parent = trees.nodes.counts.sum(axis=1), trees.nodes.parent
     node = trees.leaves.copy()
@@ -108,7 +107,7 @@ def weighted_probabilities(trees: Trees) -> Floats:
     return np.where(total > 0, weight[of, 1] / np.where(total > 0, total, 1.0), 0.0)
 
 
-def leaf_labels(trees: Trees) -> NDArray[np.bool_]:
+def leaf_labels(trees: Trees) -> Bools:
     """Return whether a leaf's label is positive: its positives weigh, or cost, more than its negatives.
 
     Examples

@@ -5,15 +5,13 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
-from numpy.typing import NDArray
 
-from stakes.tree.growing import Nodes
-from stakes.tree.histogram import BINS, Bytes
-from stakes.tree.jit import kernel
+from stakes._jit import kernel
+from stakes._typing import Bytes, Int32s, Ints, Uint64s
+from stakes.tree.nodes import BINS, Nodes
 
-__all__ = ["MOST_FEATURES", "Words", "leaf_ids", "pack"]
+__all__ = ["MOST_FEATURES", "leaf_ids", "pack"]
 
-Words = NDArray[np.uint64]
 
 # A node in 64 bits: its left child above, then 20 bits for its feature, 8 for its threshold, and flags. All arithmetic
 # is on unsigned words: signed indices would be checked for being negative at every step.
@@ -28,7 +26,7 @@ BLOCK = 1 << 14
 MANY = 1 << 16
 
 
-def pack(nodes: Nodes) -> Words:
+def pack(nodes: Nodes) -> Uint64s:
     """Return each node as one word.
 
     A leaf is a node that sends all records to the left, and is its own left child: who arrived can walk on.
@@ -67,12 +65,12 @@ def _child_by_set(node: np.uint64, bin_: int, word: np.uint64) -> np.uint64:
 def _walk(
     bins: Bytes,
     width: int,
-    packed: Words,
-    category_set: NDArray[np.int32],
-    categories_left: Words,
-    roots: NDArray[np.int64],
-    leaf_number: NDArray[np.int32],
-    ids: NDArray[np.int32],
+    packed: Uint64s,
+    category_set: Int32s,
+    categories_left: Uint64s,
+    roots: Ints,
+    leaf_number: Int32s,
+    ids: Int32s,
     start: int,
     end: int,
 ) -> None:
@@ -122,13 +120,13 @@ def _walk(
 
 def leaf_ids(
     bins: Bytes,
-    packed: Words,
-    category_set: NDArray[np.int32],
-    categories_left: Words,
-    roots: NDArray[np.int64],
-    leaf_number: NDArray[np.int32],
+    packed: Uint64s,
+    category_set: Int32s,
+    categories_left: Uint64s,
+    roots: Ints,
+    leaf_number: Int32s,
     n_threads: int = 1,
-) -> NDArray[np.int32]:
+) -> Int32s:
     """Return the leaf, numbered through all trees, that each record reaches in each tree."""
     n, width = bins.shape
     flat = np.ascontiguousarray(bins).reshape(-1)

@@ -15,13 +15,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stakes.tree.growing import Nodes
-from stakes.tree.jit import kernel
+from stakes._jit import kernel
+from stakes._typing import Bools, Floats, Indices, Int32s
+from stakes.tree.nodes import Nodes
 
 __all__ = ["PRUNINGS", "node_sums", "prune", "trim"]
 
-Floats = NDArray[np.float64]
-Flags = NDArray[np.bool_]
 
 NONE = -1
 # Losses this close, relative to their size, are equal: sums of costs such as 0.1 + 0.2 and 0.3.
@@ -60,7 +59,7 @@ def prune(nodes: Nodes, method: str, validation: NDArray[Any], train: NDArray[An
     >>> X, y = np.array([[1.0], [2.0], [3.0], [4.0], [5.0]]), np.array([0, 1, 1, 0, 0], np.uint8)
     >>> binning = Binning().fit(Table(X))
     >>> once, unweighted, features = np.ones(5, np.int32), np.empty(0), np.arange(1, dtype=np.int32)
-    >>> nodes = grow(binning.transform(Table(X)), y, once, unweighted, features, binning.space_,
+    >>> nodes = grow(binning.transform(Table(X)), y, once, unweighted, features, binning.feature_bins_,
     ...              Settings(0, 10, 2, 1, 1, True, 0))
     >>> nodes.feature.size
     5
@@ -126,11 +125,11 @@ def _loss(nodes: Nodes, sums: NDArray[Any]) -> Floats:
     return np.where(positive, sums[:, 0], sums[:, 1]).astype(np.float64)
 
 
-def _no_worse(loss: Floats, than: Any) -> Flags:
+def _no_worse(loss: Floats, than: Any) -> Bools:
     return loss - than <= EQUAL * np.abs(loss)
 
 
-def _levels(nodes: Nodes) -> list[NDArray[np.intp]]:
+def _levels(nodes: Nodes) -> list[Indices]:
     """Return the nodes that split, depth by depth from the root down."""
     levels = []
     level = np.zeros(1, np.intp)
@@ -145,7 +144,7 @@ def _levels(nodes: Nodes) -> list[NDArray[np.intp]]:
 # leaves. What lies below such a node does not matter.
 
 
-def reduced_error(nodes: Nodes, train: Floats, validation: Floats) -> Flags:
+def reduced_error(nodes: Nodes, train: Floats, validation: Floats) -> Bools:
     """Replace a subtree, itself pruned before, by a leaf where the validation loss does not get worse."""
     becomes_leaf = np.zeros(validation.size, np.bool_)
     loss = validation.copy()  # of the pruned subtree below each node
@@ -157,7 +156,7 @@ def reduced_error(nodes: Nodes, train: Floats, validation: Floats) -> Flags:
     return becomes_leaf
 
 
-def cost_complexity(nodes: Nodes, train: Floats, validation: Floats) -> Flags:
+def cost_complexity(nodes: Nodes, train: Floats, validation: Floats) -> Bools:
     """Take the subtree of least validation loss, the smallest if several, of those that some alpha makes best.
 
     For each alpha, the best subtree is the smallest one of least training loss + alpha x leaves. The larger alpha, the
@@ -172,14 +171,14 @@ def cost_complexity(nodes: Nodes, train: Floats, validation: Floats) -> Flags:
     return alpha <= np.append(-np.inf, alphas)[smallest_best]
 
 
-PRUNINGS: dict[str, Callable[[Nodes, Floats, Floats], Flags]] = {
+PRUNINGS: dict[str, Callable[[Nodes, Floats, Floats], Bools]] = {
     "cost_complexity": cost_complexity,
     "reduced_error": reduced_error,
 }
 
 
 @kernel
-def _weakest_links(left: NDArray[np.int32], train: Floats, validation: Floats) -> tuple[Floats, Floats, Flags]:
+def _weakest_links(left: Int32s, train: Floats, validation: Floats) -> tuple[Floats, Floats, Bools]:
     """Return the alpha from which on each node is better a leaf, and what that does to the validation loss.
 
     A node becomes a leaf where the line ``train + alpha`` of the leaf falls to the loss of the best subtree below it.
@@ -219,7 +218,7 @@ def _weakest_links(left: NDArray[np.int32], train: Floats, validation: Floats) -
 
 
 @kernel
-def _merge(heap: NDArray[np.int32], key: Floats, a: int, b: int) -> int:
+def _merge(heap: Int32s, key: Floats, a: int, b: int) -> int:
     """Merge two skew heaps with the largest key on top; return the top. `heap` has the two children of each entry."""
     if a == NONE or b == NONE:
         return max(a, b)
@@ -236,7 +235,7 @@ def _merge(heap: NDArray[np.int32], key: Floats, a: int, b: int) -> int:
     return top
 
 
-def _cut(nodes: Nodes, becomes_leaf: Flags) -> Nodes:
+def _cut(nodes: Nodes, becomes_leaf: Bools) -> Nodes:
     """Return the tree in which some nodes are leaves, without the nodes and category sets that nothing leads to."""
     nodes = nodes._replace(feature=np.where(becomes_leaf, np.int32(-1), nodes.feature))
     kept = np.zeros(nodes.feature.size, np.bool_)

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from stakes._typing import Bytes
 from stakes.tree.criteria import CRITERIA
-from stakes.tree.growing import Nodes, Settings, Space, grow
-from stakes.tree.histogram import Bytes
+from stakes.tree.growing import Settings, grow
+from stakes.tree.nodes import FeatureBins, Nodes
 from stakes.tree.pruning import PRUNINGS, node_sums, prune, trim
 from stakes.tree.trees import Trees
 
@@ -108,7 +109,7 @@ class TreeRecipe:
     def grow(
         self,
         plot: Plot,
-        space: Space,
+        space: FeatureBins,
         *,
         features: NDArray[np.int32],
         seed: int,
@@ -122,7 +123,7 @@ class TreeRecipe:
         ----------
         plot : Plot
             The training records.
-        space : Space
+        space : FeatureBins
             What their bins stand for.
         features : ndarray
             The features that the tree may use.

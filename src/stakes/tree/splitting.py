@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stakes._jit import inlined
+from stakes._typing import Float32s, Floats, Int32s, Ints, Uint32s, Uint64s
 from stakes.tree.criteria import COST, GAIN_RATIO, GINI, children_loss, entropy_loss, gini_loss
-from stakes.tree.histogram import BINS, LOW, Ints, Words
-from stakes.tree.jit import inlined
+from stakes.tree.histogram import LOW
+from stakes.tree.nodes import BINS, MISSING
 
 __all__ = [
     "ENTRIES",
     "FIRST",
     "LEFT",
-    "MISSING",
     "NOT_SEEN",
     "NO_SPLIT",
     "RIGHT",
@@ -26,8 +26,6 @@ __all__ = [
     "scan_weights",
     "sort_by_share",
 ]
-
-MISSING = 0  # the bin of missing values, of every feature
 
 # Scores that are no further apart, in units of the last bit, may be in the wrong order.
 ROUNDING = 16
@@ -92,7 +90,7 @@ def _enter(occupied: Ints, k: int, bin_: int, below: int, above: int, count_bits
 def scan_narrow(
     best: Split,
     top: int,
-    hist: Words,
+    hist: Uint32s,
     slot: int,
     j: int,
     n_bins: int,
@@ -100,9 +98,9 @@ def scan_narrow(
     all_n: int,
     feature: int,
     min_leaf: int,
-    sums: Words,
-    score: NDArray[np.float32],
-    score_bits: NDArray[np.int32],
+    sums: Uint32s,
+    score: Float32s,
+    score_bits: Int32s,
 ) -> tuple[Split, int]:
     """Return the better of `best` and the best cut of narrow histogram `j` by the Gini criterion; and the best score.
 
@@ -158,7 +156,7 @@ def scan_weights(
     min_leaf: int,
     count_bits: int,
     sums: Ints,
-    score: NDArray[np.float64],
+    score: Floats,
     score_bits: Ints,
 ) -> Split:
     """Return the better of `best` and the best cut of histogram `j` by the Gini or the cost criterion.
@@ -223,7 +221,7 @@ def scan_weights(
 
 
 @inlined
-def read_used(occupied: Ints, hist: Ints, used: NDArray[np.uint64], count_bits: int, merge: bool) -> int:
+def read_used(occupied: Ints, hist: Ints, used: Uint64s, count_bits: int, merge: bool) -> int:
     """List the bins marked in the bitmap `used`, leaving histogram and bitmap empty; return how many entries."""
     k = 0
     for word in range(4):

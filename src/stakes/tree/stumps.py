@@ -11,17 +11,16 @@ from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stakes._jit import kernel
+from stakes._typing import Bools, Bytes, Floats, Int32s, Ints, Uint64s
 from stakes.tree.criteria import COST, GAIN_RATIO, node_loss
-from stakes.tree.growing import Nodes, Settings, Space, find_split, fixed_point
-from stakes.tree.histogram import BINS, Bytes, Ints, Rows
-from stakes.tree.jit import kernel
-from stakes.tree.splitting import ENTRIES, LEFT, MISSING, NOT_SEEN, RIGHT, Split
+from stakes.tree.growing import Settings, find_split, fixed_point
+from stakes.tree.nodes import BINS, MISSING, FeatureBins, Nodes
+from stakes.tree.splitting import ENTRIES, LEFT, NOT_SEEN, RIGHT, Split
 
 __all__ = ["Stump", "Stumps"]
 
-Floats = NDArray[np.float64]
 
 # Features whose bins are read as one word, and whose histograms of one class fit into the nearest cache together.
 BLOCK = 8
@@ -33,11 +32,11 @@ class Stump(NamedTuple):
     """A tree of one split, or of none; and the leaf that each record is in."""
 
     nodes: Nodes
-    leaf: NDArray[np.int32]
+    leaf: Int32s
 
 
 @kernel
-def _load(weight: Floats, place: Rows, scale: float, count_bits: int, payload: Ints) -> None:
+def _load(weight: Floats, place: Int32s, scale: float, count_bits: int, payload: Ints) -> None:
     """Put the payload of each record (see ``histogram``) in its place."""
     for i in range(weight.shape[0]):
         payload[place[i]] = (np.int64(weight[i] * scale + 0.5) << count_bits) | 1
@@ -45,12 +44,12 @@ def _load(weight: Floats, place: Rows, scale: float, count_bits: int, payload: I
 
 @kernel
 def _search(
-    words: NDArray[np.uint64],
+    words: Uint64s,
     block: int,
     payload: Ints,
     n_negative: int,
     count_bits: int,
-    n_bins: NDArray[np.int32],
+    n_bins: Int32s,
     categoricals: Bytes,
     settings: Settings,
     hist: Ints,
@@ -82,9 +81,7 @@ def _search(
 
 
 @kernel
-def _route(
-    words: NDArray[np.uint64], block: int, j: int, place: Rows, goes_left: NDArray[np.bool_], leaf: NDArray[np.int32]
-) -> None:
+def _route(words: Uint64s, block: int, j: int, place: Int32s, goes_left: Bools, leaf: Int32s) -> None:
     """Tell the leaf of each record by its bin of feature `j` of a block."""
     for i in range(place.shape[0]):
         leaf[i] = 1 - goes_left[(words[block, place[i]] >> np.uint64(8 * j)) & np.uint64(0xFF)]
@@ -98,7 +95,7 @@ class Stumps:
     bins : ndarray of shape (n_records, n_columns)
         Binned records, padded to a multiple of eight columns.
     positive : ndarray of shape (n_records,), dtype=uint8
-    space : Space
+    space : FeatureBins
         What the bins stand for.
     settings : Settings
         As for `grow`, with a depth of 1, all features, and any criterion but the gain ratio.
@@ -110,7 +107,7 @@ class Stumps:
         self,
         bins: Bytes,
         positive: Bytes,
-        space: Space,
+        space: FeatureBins,
         settings: Settings,
         each: Callable[[Callable[[int], Split], Iterable[int]], Iterable[Any]] = map,
     ) -> None:
@@ -206,7 +203,7 @@ def _cut(centers: Floats, low: int, high: int) -> int:
     return low + int(np.searchsorted(centers[low + 1 : high], middle, side="right"))
 
 
-def _first_categories(weight: Ints, seen: NDArray[np.bool_], n: int) -> NDArray[np.bool_]:
+def _first_categories(weight: Ints, seen: Bools, n: int) -> Bools:
     """Return which bins are the first `n` of those seen, ordered by their share of positives."""
     total = weight.sum(axis=0)
     share = np.where(total > 0, weight[1] / np.maximum(total, 1), 0.5)

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stakes.tree.growing import Nodes
-from stakes.tree.histogram import Bytes
-from stakes.tree.predicting import Words, leaf_ids, pack
+from stakes._typing import Bytes, Floats, Indices, Int32s, Ints, Uint64s
+from stakes.tree.nodes import Nodes
+from stakes.tree.predicting import leaf_ids, pack
 
 __all__ = ["Trees"]
 
@@ -33,7 +33,7 @@ class Trees:
     """
 
     nodes: Nodes
-    sizes: NDArray[np.int64]
+    sizes: Ints
 
     @classmethod
     def join(cls, grown: Iterable[Nodes]) -> Trees:
@@ -68,29 +68,29 @@ class Trees:
         return {"nodes": self.nodes, "sizes": self.sizes}
 
     @cached_property
-    def roots(self) -> NDArray[np.int64]:
+    def roots(self) -> Ints:
         """The first node of each tree."""
         return np.concatenate([[0], np.cumsum(self.sizes)[:-1]]).astype(np.int64)
 
     @cached_property
-    def leaves(self) -> NDArray[np.intp]:
+    def leaves(self) -> Indices:
         """The node of each leaf."""
         return np.flatnonzero(self.nodes.feature < 0)
 
     @cached_property
-    def leaf_number(self) -> NDArray[np.int32]:
+    def leaf_number(self) -> Int32s:
         """The number of the leaf that a node is; -1 for the nodes that split."""
         number = np.full(self.nodes.feature.size, -1, np.int32)
         number[self.leaves] = np.arange(self.leaves.size)
         return number
 
     @cached_property
-    def tree_of_leaf(self) -> NDArray[np.intp]:
+    def tree_of_leaf(self) -> Indices:
         """The tree that each leaf belongs to."""
         return np.searchsorted(self.roots, self.leaves, side="right") - 1
 
     @cached_property
-    def depth(self) -> NDArray[np.int32]:
+    def depth(self) -> Int32s:
         """The depth of each node; roots have 0."""
         depth = np.zeros(self.nodes.feature.size, np.int32)
         level = self.roots
@@ -102,17 +102,17 @@ class Trees:
         return depth
 
     @cached_property
-    def _packed(self) -> Words:
+    def _packed(self) -> Uint64s:
         return pack(self.nodes)
 
-    def apply(self, bins: Bytes, n_threads: int = 1) -> NDArray[np.int32]:
+    def apply(self, bins: Bytes, n_threads: int = 1) -> Int32s:
         """Return the number of the leaf that each record reaches in each tree."""
         nodes = self.nodes
         return leaf_ids(
             bins, self._packed, nodes.category_set, nodes.categories_left, self.roots, self.leaf_number, n_threads
         )
 
-    def feature_importances(self, n_features: int) -> NDArray[np.float64]:
+    def feature_importances(self, n_features: int) -> Floats:
         """Return the gain of all splits on each feature, averaged over the trees."""
         splits = self.nodes.feature >= 0
         gains = np.bincount(self.nodes.feature[splits], self.nodes.gain[splits], minlength=n_features)

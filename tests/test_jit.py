@@ -10,7 +10,7 @@ from typing import Any
 import numba
 import pytest
 
-from stakes.tree import jit
+from stakes import _jit as jit
 
 
 def function(folder: Path, *signatures: Any) -> Any:
