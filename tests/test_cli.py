@@ -131,7 +131,7 @@ def test_a_study_of_class_imbalance_says_what_was_measured(here: Path) -> None:
     few = ["--methods", "tree,bg", "--trees", "2", "--repeats", "1", "--jobs", "1", "--metacost", "none"]
     result = run("study", "churn.csv", "--target", "churn", *few, "--measure", "g_mean")
     assert result.exit_code == 0, result.output
-    assert "Its g mean on the test records is 0." in result.stdout
+    assert "Its G-mean on the test records is 0." in result.stdout
     assert (here / "churn-study" / "best.skops").exists()
 
 
@@ -223,11 +223,11 @@ def test_the_headline_compares_with_the_cheapest_of_the_others() -> None:
 
     assert _headline(summary(cost=35.0)) == (
         "Best on validation records: dm-bg, trained without costs; votes by T_cs.\n"
-        "Its mistakes on 1,000 test records cost 35.00; acting on none costs 100.00; acting on all costs 80.00; "
-        "rf, the best that ignores costs, costs 60.00.\nIt saves 25.00 against rf, the best that ignores costs."
+        "Its mistakes on 1,000 test records cost 35; acting on none costs 100; acting on all costs 80; "
+        "rf, the best that ignores costs, costs 60.\nIt saves 25 against rf, the best that ignores costs."
     )
     assert _headline(summary(cost=70.0)).endswith("It saves nothing.")
-    assert "cost 35.00 (95%: 30.00 to 40.00)" in _headline(summary(cost=35.0, low=30.0, high=40.0))
+    assert "cost 35 (95%: 30.00 to 40.00)" in _headline(summary(cost=35.0, low=30.0, high=40.0))
     nothing = {"question": {}, "leaderboards": {"validation": []}, "money": None}
     assert "No model keeps to the limits" in _headline(nothing)
 

@@ -257,7 +257,7 @@ def test_cost_curve_can_be_drawn_as_savings(scored):
     display = CostCurveDisplay.from_predictions(y, p, **costs, measure="savings", name="model")
     best = savings_score(y, p > display.best_threshold, **costs)
     assert max(display.line_.get_ydata()) == pytest.approx(best)
-    assert display.line_.get_label() == f"model: {best:.0%} at {display.best_threshold:.3g}"
+    assert display.line_.get_label() == f"model: {best:.1%} at {display.best_threshold:.3g}"
     assert display.ax_.get_ylabel().startswith("Savings")
 
 
@@ -353,7 +353,7 @@ def test_gain_marks_the_best_share(scored):
     best = display.curve.profit.argmax()
     (dot,) = [line for line in display.ax_.lines if line.get_marker() == "o"]
     np.testing.assert_array_equal(dot.get_xydata(), [[display.curve.share[best], display.curve.profit[best]]])
-    assert display.line_.get_label().endswith(f"{display.curve.profit.max():,.0f} at {display.curve.share[best]:.0%}")
+    assert display.line_.get_label().endswith(f"{display.curve.profit.max():,.0f} at {display.curve.share[best]:.1%}")
     assert "random order" in drawn(display.ax_)
     (random,) = [line for line in display.ax_.lines if line.get_gid() == "random order"]
     np.testing.assert_array_equal(random.get_xydata(), [[0, 0], [1, display.curve.profit[-1]]])
@@ -446,7 +446,7 @@ def test_tree_has_money_in_its_nodes(cost_tree, complete_sample):
     root = display.texts_[0].get_text()
     all_negative, all_positive = costs["fn_cost"][y == 1].sum(), costs["fp_cost"][y == 0].sum()
     cheap, dear = sorted((all_negative, all_positive))
-    assert f"cost {cheap:,.2f}\n(other label {dear:,.2f})" in root
+    assert f"cost {cheap:,.0f}\n(other label {dear:,.0f})" in root
     assert "300 records" in root
     assert f"→ {int(all_positive < all_negative)}" in root
     assert not display.ax_.axison
@@ -499,7 +499,7 @@ def test_tree_grown_without_costs_shows_the_money_of_records_given(complete_samp
     cheap, dear = sorted(
         (given["fn_cost"][goes_left & (y[some] == 1)].sum(), given["fp_cost"][goes_left & (y[some] == 0)].sum())
     )
-    assert f"cost {cheap:,.2f}\n(other label {dear:,.2f})" in display.boxes[1].text
+    assert f"cost {cheap:,.0f}\n(other label {dear:,.0f})" in display.boxes[1].text
 
 
 def test_tree_of_one_leaf_is_drawn(complete_sample):

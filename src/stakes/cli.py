@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from stakes._format import money
 from stakes.paper.command import command as paper
 
 if TYPE_CHECKING:
@@ -261,7 +262,7 @@ def apply(
         typer.echo(f"{done.n_positive:,} of {done.n_records:,} records are {done.positive!r}: see {done.out}")
         if done.expected_cost is not None:
             typer.echo(
-                f"Mistakes are expected to cost {_money(done.expected_cost)}, which is {_money(done.expected_saving)} "
+                f"Mistakes are expected to cost {money(done.expected_cost)}, which is {money(done.expected_saving)} "
                 "less than acting on none."
             )
 
@@ -350,10 +351,6 @@ def _suffix(path: Path) -> str:
     return ".parquet" if path.suffix.lower() in (".parquet", ".pq") else ".csv"
 
 
-def _money(amount: float | None) -> str:
-    return "unknown" if amount is None else f"{amount:,.2f}"
-
-
 def _run_study(data: StudyData, *, progress: ProgressMode | None, **options: Any) -> None:
     from stakes.study.study import Study
 
@@ -400,7 +397,10 @@ def _print_result(result: StudyResult) -> None:
     from rich.table import Table
     from rich.text import Text
 
+    from stakes.measures import MEASURES
+
     summary = result.summary
+    write = MEASURES[summary["question"]["measure"]].write
     question, rows = summary["question"], summary["leaderboards"]["validation"]
     typer.echo(_headline(summary))
     table = Table(
@@ -413,10 +413,10 @@ def _print_result(result: StudyResult) -> None:
     ):  # fmt: skip
         table.add_column(heading, justify=justify)  # type: ignore[arg-type]
     for row in rows[:TOP]:
-        interval = "" if row["low"] is None else f"{row['low']:,.4g} to {row['high']:,.4g}"
+        interval = "" if row["low"] is None else f"{write(row['low'])} to {write(row['high'])}"
         cells = (
-            str(row["rank"]), row["name"], row["train_costs"], row["description"], f"{row['validation']:,.4g}",
-            f"{row['test']:,.4g}", interval, f"{row['acted']:.1%}", f"{row['fpr']:.2%}",
+            str(row["rank"]), row["name"], row["train_costs"], row["description"], write(row["validation"]),
+            write(row["test"]), interval, f"{row['acted']:.1%}", f"{row['fpr']:.2%}",
         )  # fmt: skip
         table.add_row(*map(Text, cells))
     _console().print(table)
@@ -427,31 +427,33 @@ def _print_result(result: StudyResult) -> None:
 
 def _headline(summary: dict[str, Any]) -> str:
     """Return what was found in a few sentences."""
-    question, money = summary["question"], summary["money"]
+    from stakes.measures import MEASURES
+
+    question, found = summary["question"], summary["money"]
     rows = summary["leaderboards"]["validation"]
     if not rows:
         return "No model keeps to the limits on the validation records: allow more by --max-fpr or --max-acted."
     best = rows[0]
-    if money is None or money["chosen"] is None:
-        measure = question["measure"].replace("_", " ")
+    if found is None or found["chosen"] is None:
+        measure = MEASURES[question["measure"]]
         return (
             f"Best on validation records: {best['name']}, {best['description']}.\n"
-            f"Its {measure} on the test records is {best['test']:.4g}."
+            f"Its {measure.words} on the test records is {measure.write(best['test'])}."
         )
-    chosen, insensitive = money["chosen"], money["insensitive"]
-    interval = "" if chosen["low"] is None else f" (95%: {_money(chosen['low'])} to {_money(chosen['high'])})"
+    chosen, insensitive = found["chosen"], found["insensitive"]
+    interval = "" if chosen["low"] is None else f" (95%: {money(chosen['low'])} to {money(chosen['high'])})"
     by = chosen["train_costs"]
     trained = "trained without costs" if by == "none" else f"trained by {by} costs"
-    others = {"acting on none": money["nothing"], "acting on all": money["everything"]}
+    others = {"acting on none": found["nothing"], "acting on all": found["everything"]}
     if insensitive is not None:
         others[f"{insensitive['name']}, the best that ignores costs,"] = insensitive["cost"]
     name, least = min(others.items(), key=lambda other: other[1])
     saved = least - chosen["cost"]
     return (
         f"Best on validation records: {chosen['name']}, {trained}; {chosen['description']}.\n"
-        f"Its mistakes on {money['test_records']:,} test records cost {_money(chosen['cost'])}{interval}; "
-        + "; ".join(f"{other} costs {_money(cost)}" for other, cost in others.items())
-        + (f".\nIt saves {_money(saved)} against {name.rstrip(',')}." if saved > 0 else ".\nIt saves nothing.")
+        f"Its mistakes on {found['test_records']:,} test records cost {money(chosen['cost'])}{interval}; "
+        + "; ".join(f"{other} costs {money(cost)}" for other, cost in others.items())
+        + (f".\nIt saves {money(saved)} against {name.rstrip(',')}." if saved > 0 else ".\nIt saves nothing.")
     )
 
 

@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 from stakes.costs import Costs
 from stakes.decision.thresholds import _scores, positives, record_weights
 from stakes.exceptions import CostsError
-from stakes.metrics import _Bill
+from stakes.measures import savings_of
+from stakes.metrics.bill import Bill
 
 __all__ = [
     "CostCurve",
@@ -112,7 +113,7 @@ def cost_curve(
     >>> cost
     array([ 10.,   5.,  30., 120.])
     """
-    bill = _Bill.of(y_true, [], fp_cost, fn_cost, tp_cost, tn_cost, sample_weight, pos_label)
+    bill = Bill.of(y_true, [], fp_cost, fn_cost, tp_cost, tn_cost, sample_weight, pos_label)
     cuts = _Cuts(_finite_scores(y_score, bill.if_negative.size))
     return CostCurve(cuts.thresholds, cuts.cost(bill))
 
@@ -266,7 +267,7 @@ def iso_cost_lines(
     array([[0.75, 1.  ],
            [0.5 , 1.  ]])
     """
-    bill = _Bill.of(y_true, [], fp_cost, fn_cost, tp_cost, tn_cost, sample_weight, pos_label)
+    bill = Bill.of(y_true, [], fp_cost, fn_cost, tp_cost, tn_cost, sample_weight, pos_label)
     (positive,) = positives(pos_label, y_true=y_true)
     mistake = np.abs(bill.if_positive - bill.if_negative)
     all_missed, all_alarmed = mistake[positive].sum(), mistake[~positive].sum()
@@ -341,7 +342,7 @@ def gain_curve(
     >>> gain_curve(y, p, fp_cost=5, fn_cost=amount, order="expected_saving").profit
     array([  0.,  90., 100.,  95.,  97.])
     """
-    bill = _Bill.of(y_true, [], fp_cost, fn_cost, tp_cost, tn_cost, sample_weight, pos_label)
+    bill = Bill.of(y_true, [], fp_cost, fn_cost, tp_cost, tn_cost, sample_weight, pos_label)
     n = bill.if_negative.size
     costs = Costs(fp=fp_cost, fn=fn_cost, tp=tp_cost, tn=tn_cost)
     if order not in ORDERS:
@@ -560,32 +561,6 @@ def decide_by_costs(
     return probability > costs.threshold()
 
 
-def savings_of(cost: ArrayLike, baseline: ArrayLike) -> Floats:
-    """Return ``1 - cost / baseline``, with the rules of `savings_score` for baselines of 0 or less.
-
-    Parameters
-    ----------
-    cost : array-like
-        Total costs.
-    baseline : array-like
-        The cost of the cheaper trivial decision.
-
-    Returns
-    -------
-    savings : ndarray
-
-    Examples
-    --------
-    >>> from stakes.curves import savings_of
-    >>> savings_of([0, 25, 100, 150], 100)
-    array([ 1.  ,  0.75,  0.  , -0.5 ])
-    """
-    saved = np.subtract(baseline, cost, dtype=np.float64)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        share = saved / np.abs(baseline)
-    return np.where(saved == 0, 0.0, share)
-
-
 class _Cuts:
     """The cuts between distinct scores, with sums over the records on either side of each."""
 
@@ -606,7 +581,7 @@ class _Cuts:
         """Return the sum of the values of records that each cut makes positive."""
         return _running_sums(values[self._order[::-1]])[values.size - self._cuts]
 
-    def cost(self, bill: _Bill) -> Floats:
+    def cost(self, bill: Bill) -> Floats:
         """Return the total cost of each cut."""
         return self.below(bill.if_negative) + self.above(bill.if_positive)
 

@@ -18,9 +18,9 @@ from stakes.decision.decision import Decision
 from stakes.decision.options import decisions_for
 from stakes.decision.rules import Evidence, Rules
 from stakes.exceptions import ClassMeansWarning
+from stakes.measures import MEASURES, auc, sums_of
 from stakes.paper.protocol import TREE_OF, Trial
 from stakes.paper.published import DECISION_FIELDS
-from stakes.study.measures import MEASURES, area_under_roc, sums_of
 from stakes.study.plan import settings_for, training_costs
 
 __all__ = ["Unit", "average", "run_unit", "unfitted", "units_of"]
@@ -133,15 +133,16 @@ def _measure(
     """Write all measures of a part into the rows."""
     positive = part.target == 1
     sums = sums_of(outcomes, positive, part.costs)
-    for measured, measure in MEASURES.items():
-        for row, value in zip(rows, measure(sums), strict=True):
-            row[f"{name}_{measured}"] = float(value)
+    for measure in MEASURES.values():
+        if measure.of_sums is not None:
+            for row, value in zip(rows, measure.of_sums(sums), strict=True):
+                row[f"{name}_{measure.name}"] = float(value)
     areas: dict[Decision, float] = {}
     for row, decision, score in zip(rows, decisions, scores, strict=True):
         # Decisions that differ in their threshold only have the same score.
         scored = replace(decision, threshold="half")
         if scored not in areas:
-            areas[scored] = area_under_roc(positive, score)
+            areas[scored] = auc(positive, score)
         row[f"{name}_auc"] = areas[scored]
 
 

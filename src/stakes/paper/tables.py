@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from stakes.measures import MEASURES, sums_of
 from stakes.paper.protocol import APPLICATIONS, PAPER_METHODS, Application, Trial
 from stakes.paper.published import PUBLISHED, PublishedRow
 from stakes.study.leaderboard import decision_of, insensitive
-from stakes.study.measures import MEASURES, sums_of
 
 __all__ = ["Line", "PaperTable", "best_printed", "compare", "merge", "published_rows", "ranking", "shown_value"]
 
@@ -284,7 +284,7 @@ def _trivial(application: Application, trial: Trial) -> list[Line]:
     test = trial.dataset.parts(0, seed=trial.seed).test
     outcome = np.repeat([[False], [True]], len(test), axis=1)
     sums = sums_of(outcome, test.target == 1, test.costs)
-    values = {name: MEASURES[name](sums) for name in application.shown if name in MEASURES}
+    values = {name: of_sums(sums) for name in application.shown if (of_sums := MEASURES[name].of_sums)}
     return [
         Line("trivial", None, name, figures={key: shown_value(key, float(value[i])) for key, value in values.items()})
         for i, name in enumerate(("act on none", "act on all"))

@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from stakes.metrics import _taken_by_predict
+from stakes._format import money, percent
+from stakes.metrics.scorer import taken_by_predict
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -112,7 +113,7 @@ class PredictionDisplay(ABC):
         asked = getattr(estimator, "best_estimator_", estimator)
         check_is_fitted(asked)
         pos_label = positive_class(asked, pos_label)
-        taken = {argument: costs[argument] for argument in _taken_by_predict(asked, costs)}
+        taken = {argument: costs[argument] for argument in taken_by_predict(asked, costs)}
         if cls._shows_decisions:
             options = {"y_pred": asked.predict(X, **taken)} | options
         return cls.from_predictions(
@@ -262,14 +263,7 @@ class Unit(NamedTuple):
         axis.set_major_formatter(self.tick)
 
 
-def _money(amount: float) -> str:
-    return f"{amount:,.0f}" if abs(amount) >= 100 else f"{amount:,.4g}"
-
-
-def _percent(share: float) -> str:
-    return f"{share:.0%}" if abs(share) >= 0.1 else f"{100 * share:.2g}%"
-
-
-MONEY = Unit(_money, lambda amount, _: f"{amount:,.10g}")
-PERCENT = Unit(_percent, lambda share, _: f"{100 * share:.10g}%")
+# Ticks have as many digits as they need, and no more.
+MONEY = Unit(money, lambda amount, _: f"{amount:,.10g}")
+PERCENT = Unit(percent, lambda share, _: f"{100 * share:.10g}%")
 SAVINGS = "Savings against deciding without a model"

@@ -164,7 +164,7 @@ class CostCurveDisplay(base.PredictionDisplay):
 
         ax = base.start(self, ax)
         thresholds, cost = self._corners()
-        best = height(curve.cost_at(self.best_threshold))
+        best = float(height(curve.cost_at(self.best_threshold)))
         value = f"{measured.unit.write(best)} at {self.best_threshold:.3g}"
         self.line_: Line2D = base.line_within(
             ax,

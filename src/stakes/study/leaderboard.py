@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from stakes.costs import Costs
 from stakes.decision.decision import Decision
-from stakes.study.measures import MEASURES, Sums, amounts
+from stakes.measures import MEASURES, Sums, amounts
 from stakes.study.plan import Config
 
 __all__ = ["IDENTITY", "average", "decision_of", "insensitive", "intervals", "ranked", "trained"]
@@ -74,7 +74,7 @@ def intervals(
 
     All rows see the same resamples of the test records, so that their intervals can be compared.
     """
-    measure = MEASURES.get(measured)
+    measure = MEASURES[measured].of_sums
     n = positive.size
     amount = amounts(positive, costs)
     rng = np.random.default_rng(config.seed)

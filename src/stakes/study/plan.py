@@ -11,7 +11,7 @@ from stakes.catalog import Method, list_methods
 from stakes.costs import Costs
 from stakes.decision.decision import Decision
 from stakes.exceptions import CostsError, StudyError
-from stakes.study.measures import IMBALANCE, MONEY
+from stakes.measures import MEASURES
 
 __all__ = ["PEERS", "QUICK", "Config", "Unit", "plan_units", "settings_for", "training_costs"]
 
@@ -22,8 +22,6 @@ QUICK = (
 )  # fmt: skip
 # imbalanced-learn's own answers to class imbalance, for comparison.
 PEERS = ("imblearn-brf", "imblearn-rusboost", "imblearn-easyensemble")
-SCORE_MEASURES = ("average_precision", "auc")
-LOWER_IS_BETTER = ("cost",)
 # Cost ratios that are tried where costs are only a remedy for class imbalance.
 RATIOS = (1, 2, 5, 10, 20, 50, 100, 200, 500)
 
@@ -64,7 +62,7 @@ class Config:
         for name, least in (("trees", 1), ("repeats", 1), ("seed", 0)):
             if getattr(self, name) < least:
                 raise StudyError(f"{name} is {getattr(self, name)}: give at least {least}")
-        known = (*MONEY, *IMBALANCE, *SCORE_MEASURES)
+        known = [name for name, measure in MEASURES.items() if measure.compares]
         if self.measure not in known:
             raise StudyError(f"there is no measure {self.measure!r}: choose from {', '.join(known)}")
         if self.metacost not in ("best", "all", "none"):
@@ -79,7 +77,7 @@ class Config:
     @property
     def higher_is_better(self) -> bool:
         """Whether more of the measure is better."""
-        return self.measure not in LOWER_IS_BETTER
+        return MEASURES[self.measure].higher_is_better
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsed
 from rich.progress import Progress as Bar
 
 from stakes.exceptions import StudyError
+from stakes.measures import MEASURES
 from stakes.study.plan import Config, Unit
 from stakes.study.run import within_limits
 
@@ -40,6 +41,7 @@ class Progress:
         self.mode = mode
         self.total = total
         self.config = config
+        self._measure = MEASURES[config.measure]
         self.finished = 0
         self.resumed = 0
         self.best: tuple[float, str] | None = None
@@ -82,7 +84,11 @@ class Progress:
         self.finished += 1
         self.resumed += again
         self._look(results)
-        best = "" if self.best is None else f"best so far {self.best[1]} ({self.config.measure} {self.best[0]:,.4g})"
+        best = (
+            ""
+            if self.best is None
+            else f"best so far {self.best[1]} ({self._measure.words} {self._measure.write(self.best[0])})"
+        )
         if self._bar is not None:
             self._bar.update(self._task, advance=1, best=best)
         elif self.mode == "plain" and time.monotonic() - self._said >= EVERY:
@@ -100,5 +106,5 @@ class Progress:
         self._said = time.monotonic()
         run = self.finished - self.resumed
         seconds = (self._said - self._started) / max(1, run) * (self.total - self.finished)
-        best = "" if self.best is None else f", best so far {self.best[1]} ({self.best[0]:,.4g})"
+        best = "" if self.best is None else f", best so far {self.best[1]} ({self._measure.write(self.best[0])})"
         print(f"{self.finished} of {self.total} ensembles, {seconds:.0f} s left{best}", file=sys.stderr, flush=True)

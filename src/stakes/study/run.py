@@ -24,9 +24,9 @@ from stakes.decision.options import decisions_for, describe
 from stakes.decision.rules import Evidence, Rules
 from stakes.encoded import EncodedClassifier
 from stakes.exceptions import ClassMeansWarning
+from stakes.measures import MEASURES, Measure, sums_of
 from stakes.members import Said
 from stakes.study.data import StudyData
-from stakes.study.measures import MEASURES, area_under_roc, average_precision, sums_of
 from stakes.study.plan import PEERS, Config, Unit, training_costs
 from stakes.table import table_of
 from stakes.tree.binning import Binned, Binning
@@ -293,19 +293,23 @@ def _measure(
     """Write all measures of a part into the rows."""
     assert records.costs is not None
     sums = sums_of(outcome, records.positive, records.costs)
-    for name, measure in MEASURES.items():
-        for row, value in zip(rows, measure(sums), strict=True):
-            row[f"{part}_{name}"] = float(value)
-    by_score = {"auc": area_under_roc}
-    if config.measure == "average_precision":
-        by_score["average_precision"] = average_precision
-    for name, of_score in by_score.items():
+    for measure in _measures(config):
+        if measure.of_sums is not None:
+            for row, value in zip(rows, measure.of_sums(sums), strict=True):
+                row[f"{part}_{measure.name}"] = float(value)
+            continue
+        assert measure.of_scores is not None
         # Decisions that differ in their threshold only have the very same score.
         known: dict[int, float] = {}
         for row, score in zip(rows, scores, strict=True):
             if id(score) not in known:
-                known[id(score)] = of_score(records.positive, score)
-            row[f"{part}_{name}"] = known[id(score)]
+                known[id(score)] = measure.of_scores(records.positive, score)
+            row[f"{part}_{measure.name}"] = known[id(score)]
+
+
+def _measures(config: Config) -> list[Measure]:
+    """Return what is measured: average precision, which takes time, only where it is asked for."""
+    return [measure for name, measure in MEASURES.items() if name in (config.measure, "auc") or measure.of_sums]
 
 
 def _keep_best(rows: list[dict[str, Any]], outcome: Bools, config: Config) -> list[dict[str, Any]]:
@@ -333,11 +337,10 @@ def schema(config: Config) -> dict[str, Any]:
         "method", "name", "family", "train_costs", "decision_costs", "leaf", "member", "output", "vote_weight",
         "calibration", "threshold", "description",
     )  # fmt: skip
-    measures = [*MEASURES, "auc", *(["average_precision"] if config.measure == "average_precision" else [])]
     return {
         "repeat": pl.Int64,
         **dict.fromkeys(texts, pl.String),
-        **{f"{part}_{name}": pl.Float64 for part in PARTS for name in measures},
+        **{f"{part}_{measure.name}": pl.Float64 for part in PARTS for measure in _measures(config)},
         "outcome": pl.Binary,
     }
 

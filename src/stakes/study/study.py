@@ -14,6 +14,7 @@ from joblib import Parallel, cpu_count, delayed, parallel_config
 
 import stakes
 from stakes.exceptions import CostsError, DecisionError, SamplingError, StudyError
+from stakes.measures import MEASURES
 from stakes.persist import save
 from stakes.study.apply import score_to_probability
 from stakes.study.data import StudyData
@@ -152,7 +153,7 @@ class Study:
         """Return the pairs of costs to be tried where there are no real ones: up to twice the class ratio."""
         if self.data.costs is not None:
             return ()
-        if self.config.measure in ("cost", "savings", "profit", "roi", "cost_reduction", "amount_detected"):
+        if MEASURES[self.config.measure].needs_costs:
             raise StudyError(
                 f"the measure {self.config.measure!r} needs costs: give --fp-cost and --fn-cost, or choose "
                 "balanced_accuracy, g_mean, f1, average_precision or auc"

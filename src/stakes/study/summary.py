@@ -11,9 +11,9 @@ import stakes
 from stakes.base import MemberClassifier
 from stakes.costs import Costs
 from stakes.curves import cost_curve, gain_curve, iso_cost_lines, operating_point, reliability_curve, roc_points
+from stakes.measures import cost, savings, sums_of
 from stakes.study.data import StudyData
 from stakes.study.leaderboard import decision_of, insensitive, intervals, ranked, trained
-from stakes.study.measures import MEASURES, sums_of
 from stakes.study.plan import Config, Unit, training_costs
 from stakes.study.run import Parts, _features, fit_unit, make_unit_classifier, parts_of
 
@@ -236,8 +236,8 @@ def _sensitivity(classifier: MemberClassifier, parts: Parts, costs: Costs, known
             {
                 "what": what,
                 "factor": factor,
-                "cost": float(MEASURES["cost"](sums)[0]),
-                "savings": float(MEASURES["savings"](sums)[0]),
+                "cost": float(cost(sums)[0]),
+                "savings": float(savings(sums)[0]),
                 "nothing": float(sums.all_fn),
                 "everything": float(sums.all_fp),
             }

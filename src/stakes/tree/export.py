@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from stakes._format import money
 from stakes._typing import Int32s
 from stakes.tree.binning import Binning
 from stakes.tree.nodes import Nodes
@@ -75,9 +76,9 @@ def export_text(
     >>> nodes = grow(binning.transform(table), y, np.ones(4, np.int32), cost, np.arange(1, dtype=np.int32),
     ...              binning.feature_bins_, Settings(COST, 1, 2, 1, 1, True, 0))
     >>> print(export_text(nodes, binning, weights="cost"))
-    4 records, 1 positive, P+ 0.25, cost 15.00 (other label 90.00) -> positive
-    |-- amount <= 80.0 or missing: 3 records, 0 positive, P+ 0, cost 0 (other label 15.00) -> negative
-    |-- amount > 80.0: 1 record, 1 positive, P+ 1, cost 0 (other label 90.00) -> positive
+    4 records, 1 positive, P+ 0.25, cost 15 (other label 90) -> positive
+    |-- amount <= 80.0 or missing: 3 records, 0 positive, P+ 0, cost 0 (other label 15) -> negative
+    |-- amount > 80.0: 1 record, 1 positive, P+ 1, cost 0 (other label 90) -> positive
     """
     words = _Words(nodes, binning, weights, feature_names, class_names, max_categories, digits)
     lines = []
@@ -241,13 +242,13 @@ def _count_facts(nodes: Nodes, node: int) -> list[str]:
 
 
 def _weight_facts(nodes: Nodes, node: int) -> list[str]:
-    return [f"weight {_amount(nodes.weights[node].sum())}", _share(nodes.weights[node])]
+    return [f"weight {money(nodes.weights[node].sum())}", _share(nodes.weights[node])]
 
 
 def _cost_facts(nodes: Nodes, node: int) -> list[str]:
     # The label is the class that costs more to mistake, so that a node costs the smaller sum: C_t (FRAMEWORK 5.1).
     cost, other = np.sort(nodes.weights[node])
-    return [_share(nodes.counts[node]), f"cost {_amount(cost)} (other label {_amount(other)})"]
+    return [_share(nodes.counts[node]), f"cost {money(cost)} (other label {money(other)})"]
 
 
 FACTS: dict[Weights, Callable[[Nodes, int], list[str]]] = {
@@ -259,10 +260,6 @@ FACTS: dict[Weights, Callable[[Nodes, int], list[str]]] = {
 
 def _has(bits: Any, bin_: int) -> bool:
     return bool((int(bits[bin_ >> 6]) >> (bin_ & 63)) & 1)
-
-
-def _amount(amount: float) -> str:
-    return f"{amount:,.2f}" if amount >= 1 else f"{amount:.3g}"
 
 
 def _color(nodes: Nodes, node: int) -> str:

@@ -1,74 +1,13 @@
-"""Numbers, measures and terms in words that need no training to read."""
+"""Terms in words that need no training to read."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
-from typing import Any, NamedTuple, TypeGuard
+from typing import Any
 
-__all__ = ["GLOSSARY", "Measure", "count", "known", "measure_of", "money", "percent", "score", "training"]
+from stakes._format import count, known, money, percent, score
+from stakes.measures import MEASURES, Measure
 
-NOTHING = "–"
-Number = float | int | None
-
-
-def known(value: Any) -> TypeGuard[float]:
-    """Return whether a value is a number that can be shown."""
-    return isinstance(value, int | float) and math.isfinite(value)
-
-
-def _minus(text: str) -> str:
-    return text.replace("-", "−")
-
-
-def money(value: Number) -> str:
-    """Return an amount, as precise as its size makes sensible.
-
-    Examples
-    --------
-    >>> from stakes.study.report.wording import money
-    >>> money(1234567.8), money(12.345), money(0.01234), money(-5), money(None)
-    ('1,234,568', '12.35', '0.0123', '−5', '–')
-    """
-    if not known(value):
-        return NOTHING
-    size = abs(value)
-    if size < 1 or size >= 1e15:
-        return _minus(f"{value:.3g}")
-    return _minus(f"{value:,.0f}" if size >= 1000 or value == round(value) else f"{value:,.2f}")
-
-
-def percent(value: Number) -> str:
-    """Return a share.
-
-    Examples
-    --------
-    >>> from stakes.study.report.wording import percent
-    >>> percent(0.2654), percent(0.00017), percent(1), percent(-0.3), percent(None)
-    ('26.5%', '0.017%', '100%', '−30.0%', '–')
-    """
-    if not known(value):
-        return NOTHING
-    if value in (0, 1):
-        return f"{value:.0%}"
-    return _minus(f"{100 * value:.2g}%" if abs(value) < 0.001 else f"{value:.1%}")
-
-
-def score(value: Number) -> str:
-    """Return a measure between 0 and 1 that is not thought of as a share."""
-    return _minus(f"{value:.3f}") if known(value) else NOTHING
-
-
-def count(n: int, one: str, many: str | None = None) -> str:
-    """Return how many there are of something.
-
-    Examples
-    --------
-    >>> from stakes.study.report.wording import count
-    >>> count(1, "record"), count(1200, "record")
-    ('1 record', '1,200 records')
-    """
-    return f"{n:,} {one if n == 1 else many or one + 's'}"
+__all__ = ["GLOSSARY", "count", "known", "measure_of", "money", "percent", "score", "training"]
 
 
 def training(row: dict[str, Any]) -> str | None:
@@ -79,45 +18,9 @@ def training(row: dict[str, Any]) -> str | None:
     return ", ".join(parts if decides in (None, "real", trained) else [*parts, f"decides by {decides}"]) or None
 
 
-class Measure(NamedTuple):
-    """What a study compares models by."""
-
-    name: str  # amid words
-    meaning: str
-    show: Callable[[Number], str]
-
-    @property
-    def title(self) -> str:
-        """The name as a heading."""
-        return self.name[:1].upper() + self.name[1:]
-
-
-MEASURES = {
-    "cost": Measure("cost", "what the mistakes cost together, the lower the better", money),
-    "savings": Measure(
-        "savings", "the share saved of what the cheaper of doing nothing and acting on everything costs", percent
-    ),
-    "profit": Measure("profit", "what acting brings in over doing nothing", money),
-    "roi": Measure("return", "profit as a share of what is spent on acting", percent),
-    "cost_reduction": Measure("cost avoided", "the share avoided of what doing nothing costs", percent),
-    "amount_detected": Measure("amount detected", "the share of the money at stake that is found in time", percent),
-    "balanced_accuracy": Measure(
-        "balanced accuracy", "the mean of the shares of both classes that are decided right; guessing gets 0.5", score
-    ),
-    "g_mean": Measure("G-mean", "the geometric mean of the shares of both classes that are decided right", score),
-    "f1": Measure("F1", "the harmonic mean of the share found and of the share of actions that were right", score),
-    "average_precision": Measure(
-        "average precision", "how purely the records ranked highest are those worth acting on", score
-    ),
-    "auc": Measure(
-        "AUC", "how often a record worth acting on is ranked above one that is not; guessing gets 0.5", score
-    ),
-}
-
-
-def measure_of(key: str) -> Measure:
+def measure_of(name: str) -> Measure:
     """Return a measure by its name in the command; one of a later version is shown as it is."""
-    return MEASURES.get(key) or Measure(key, "as named", score)
+    return MEASURES.get(name) or Measure(name=name, words=name, meaning="as named")
 
 
 GLOSSARY = (

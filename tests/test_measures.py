@@ -1,4 +1,4 @@
-"""The measures of a study, all decisions at once, are those of plain loops and of `stakes.metrics`."""
+"""The registered measures, of all decisions at once, are those of plain loops and of `stakes.metrics`."""
 
 from __future__ import annotations
 
@@ -6,10 +6,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from sklearn.metrics import average_precision_score, balanced_accuracy_score, f1_score, roc_auc_score
 
 from stakes import Costs, metrics
-from stakes.study.measures import MEASURES, area_under_roc, average_precision, sums_of
+from stakes._format import money
+from stakes.measures import MEASURES, sums_of
 
 N = 300
 
@@ -30,7 +33,7 @@ def decided(request: pytest.FixtureRequest) -> tuple[Any, Any, Any, Any]:
 
 def measured(decided: Any, name: str) -> Any:
     outcome, positive, fp, fn = decided
-    return MEASURES[name](sums_of(outcome, positive, Costs(fp=fp, fn=fn)))
+    return MEASURES[name].of_sums(sums_of(outcome, positive, Costs(fp=fp, fn=fn)))
 
 
 def test_to_act_on_none_is_cheaper_in_one_case_and_to_act_on_all_in_the_other() -> None:
@@ -94,13 +97,64 @@ def test_measures_of_scores_are_those_of_scikit_learn(distinct: int) -> None:
     rng = np.random.default_rng(2)
     positive = rng.random(N) < 0.3
     score = rng.integers(distinct, size=N) / distinct + 0.1 * positive
-    assert area_under_roc(positive, score) == pytest.approx(roc_auc_score(positive, score))
-    assert average_precision(positive, score) == pytest.approx(average_precision_score(positive, score))
+    assert MEASURES["auc"].of_scores(positive, score) == pytest.approx(roc_auc_score(positive, score))
+    assert MEASURES["average_precision"].of_scores(positive, score) == pytest.approx(
+        average_precision_score(positive, score)
+    )
 
 
 def test_measures_of_nothing_are_finite_but_the_auc() -> None:
     positive = np.zeros(3, bool)
     for measure in MEASURES.values():
-        assert np.isfinite(measure(sums_of(np.zeros((1, 3), bool), positive, Costs(fp=0, fn=0)))).all()
-    assert np.isnan(area_under_roc(positive, np.arange(3.0)))
-    assert average_precision(positive, np.arange(3.0)) == 0.0
+        if measure.of_sums is not None:
+            assert np.isfinite(measure.of_sums(sums_of(np.zeros((1, 3), bool), positive, Costs(fp=0, fn=0)))).all()
+    assert np.isnan(MEASURES["auc"].of_scores(positive, np.arange(3.0)))
+    assert MEASURES["average_precision"].of_scores(positive, np.arange(3.0)) == 0.0
+
+
+def test_a_loss_against_a_free_baseline_is_infinite_in_the_registry_as_in_the_metrics() -> None:
+    positive = np.array([True, False, False])
+    acted = np.array([[False] * 3, [True] * 3])
+    for costs, losing in ((Costs(fp=1, fn=0), 1), (Costs(fp=0, fn=1), 0)):
+        found = MEASURES["savings"].of_sums(sums_of(acted, positive, costs))
+        expected = [metrics.savings_score(positive, row, fp_cost=costs.fp, fn_cost=costs.fn) for row in acted]
+        assert found.tolist() == expected
+        assert expected[losing] == -np.inf
+        assert expected[1 - losing] == 0
+
+
+def test_every_measure_is_of_sums_or_of_scores_and_has_words() -> None:
+    for name, measure in MEASURES.items():
+        assert measure.name == name
+        assert (measure.of_sums is None) != (measure.of_scores is None)
+        assert measure.words
+        assert measure.meaning
+        assert measure.write(0.25) in ("25.0%", "0.25", "0.250")
+
+
+def test_the_help_of_the_command_names_every_measure_that_models_can_be_compared_by() -> None:
+    from inspect import signature
+
+    from stakes import cli
+
+    text = signature(cli.study, eval_str=True).parameters["measure"].annotation.__metadata__[0].help
+    with_costs, without = text.split("without costs")
+    for name, measure in MEASURES.items():
+        assert (name in with_costs) == (measure.compares and measure.needs_costs)
+        assert (name in without) == (measure.compares and not measure.needs_costs)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (1069727.4, "1,069,727"), (66180.0, "66,180"), (999.996, "1,000.00"), (12.345, "12.35"), (-1234.5, "−1,234"),
+        (0.5, "0.50"), (0.01234, "0.0123"), (0.000012, "0.000012"), (0, "0"), (None, "–"), (float("inf"), "–"),
+    ],
+)  # fmt: skip
+def test_money_is_written_in_digits_and_never_in_powers_of_ten(value: Any, text: str) -> None:
+    assert money(value) == text
+
+
+@given(st.floats(1e-6, 1e14))
+def test_money_keeps_at_least_three_digits(value: float) -> None:
+    assert float(money(value).replace(",", "")) == pytest.approx(value, rel=6e-3)

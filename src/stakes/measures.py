@@ -1,0 +1,329 @@
+"""The measures that decisions are judged by: what each is called, which way is better, and how it is computed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.stats import rankdata
+from sklearn.metrics import average_precision_score
+
+from stakes._format import money, percent, score
+from stakes.costs import Costs
+from stakes.decision.tally import add_up
+
+__all__ = ["MEASURES", "Measure", "Sums", "amounts", "savings_of", "share_of", "sums_of"]
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+
+class Sums(NamedTuple):
+    """Sums over the records acted on, one number for each decision, and sums over all records."""
+
+    true_positives: Floats
+    false_positives: Floats
+    found: Floats  # C_FN of the positives that are decided positive
+    wasted: Floats  # C_FP of the negatives that are decided positive
+    spent: Floats  # C_FP of all records that are decided positive
+    positives: float
+    negatives: float
+    all_fn: float  # C_FN of all positives: the cost of doing nothing
+    all_fp: float  # C_FP of all negatives: the cost of acting on everything
+
+    @classmethod
+    def of(cls, acted: Floats, everyone: Floats) -> Sums:
+        """Return sums of the columns of `amounts`: over the records acted on, and over all records."""
+        true_positives, false_positives, found, wasted, spent = acted.T
+        return cls(true_positives, false_positives, found, wasted, spent, *(float(total) for total in everyone[:4]))
+
+
+def amounts(positive: Bools, costs: Costs) -> Floats:
+    """Return what each record adds to the sums when it is acted on."""
+    fp, fn = costs.arrays(positive.size)
+    return np.column_stack([positive, ~positive, np.where(positive, fn, 0.0), np.where(positive, 0.0, fp), fp])
+
+
+def sums_of(outcome: Bools, positive: Bools, costs: Costs) -> Sums:
+    """Return the sums for each row of `outcome`."""
+    amount = amounts(positive, costs)
+    return Sums.of(add_up(outcome, amount), amount.sum(axis=0))
+
+
+def share_of(part: ArrayLike, whole: ArrayLike) -> Floats:
+    """Return ``part / whole``, where nothing of nothing is 0 and something of nothing is infinite.
+
+    Examples
+    --------
+    >>> from stakes.measures import share_of
+    >>> share_of([1, 0, -1], [4, 0, 0])
+    array([0.25, 0.  , -inf])
+    """
+    part = np.asarray(part, dtype=np.float64)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(part == 0, 0.0, part / np.asarray(whole, dtype=np.float64))
+
+
+def savings_of(cost: ArrayLike, baseline: ArrayLike) -> Floats:
+    """Return ``1 - cost / baseline``: the one definition of savings.
+
+    A baseline that is a gain (a negative cost) divides by its size, so that more is still better. A baseline of
+    exactly 0 gives 0 for a cost of 0 and minus infinity for any loss.
+
+    Parameters
+    ----------
+    cost : array-like
+        Total costs.
+    baseline : array-like
+        The cost of the cheaper trivial decision.
+
+    Returns
+    -------
+    savings : ndarray
+
+    Examples
+    --------
+    >>> from stakes.measures import savings_of
+    >>> savings_of([0, 25, 100, 150], 100)
+    array([ 1.  ,  0.75,  0.  , -0.5 ])
+    """
+    return share_of(np.subtract(baseline, cost, dtype=np.float64), np.abs(baseline))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measure:
+    """What decisions are judged by.
+
+    Attributes
+    ----------
+    name : str
+        What the study and the command call it.
+    words : str
+        What people call it, amid other words.
+    meaning : str
+        What it says, in a clause.
+    of_sums : callable or None
+        Its values for several decisions, from their `Sums`. None where it is a measure of scores.
+    of_scores : callable or None
+        Its value for one vector of scores, from the classes and the scores. None where it is a measure of decisions.
+    higher_is_better : bool
+    needs_costs : bool
+        Whether it means something only where costs are known.
+    compares : bool
+        Whether models can be compared by it: not by how much they act, for instance.
+    write : callable
+        A value of it, as text.
+
+    Examples
+    --------
+    >>> from stakes.measures import MEASURES
+    >>> savings = MEASURES["savings"]
+    >>> savings.title, savings.higher_is_better, savings.write(0.2654)
+    ('Savings', True, '26.5%')
+    """
+
+    name: str
+    words: str
+    meaning: str
+    of_sums: Callable[[Sums], Floats] | None = None
+    of_scores: Callable[[Bools, Floats], float] | None = None
+    higher_is_better: bool = True
+    needs_costs: bool = False
+    compares: bool = True
+    write: Callable[[float | None], str] = score
+
+    @property
+    def title(self) -> str:
+        """The words as a heading."""
+        return self.words[:1].upper() + self.words[1:]
+
+
+def cost(s: Sums) -> Floats:
+    """Return the total cost of the mistakes."""
+    return s.all_fn - s.found + s.wasted
+
+
+def savings(s: Sums) -> Floats:
+    """Return the share saved of the cost of the cheaper of doing nothing and acting on everything."""
+    return savings_of(cost(s), min(s.all_fn, s.all_fp))
+
+
+def cost_reduction(s: Sums) -> Floats:
+    """Return the share saved of the cost of doing nothing (Cost%)."""
+    return savings_of(cost(s), s.all_fn)
+
+
+def amount_detected(s: Sums) -> Floats:
+    """Return the share of C_FN of all positives that is found (TotF%)."""
+    return share_of(s.found, s.all_fn)
+
+
+def profit(s: Sums) -> Floats:
+    """Return what acting brings in over doing nothing."""
+    return s.found - s.wasted
+
+
+def roi(s: Sums) -> Floats:
+    """Return profit over expenditure, C_FP of all that are acted on."""
+    return share_of(profit(s), s.spent)
+
+
+def tpr(s: Sums) -> Floats:
+    """Return the share of the positives that is acted on."""
+    return share_of(s.true_positives, s.positives)
+
+
+def fpr(s: Sums) -> Floats:
+    """Return the share of the negatives that is acted on."""
+    return share_of(s.false_positives, s.negatives)
+
+
+def acted(s: Sums) -> Floats:
+    """Return the share of the records that is acted on."""
+    return share_of(s.true_positives + s.false_positives, s.positives + s.negatives)
+
+
+def balanced_accuracy(s: Sums) -> Floats:
+    """Return the mean of the shares of the two classes that are decided right."""
+    return (tpr(s) + share_of(s.negatives - s.false_positives, s.negatives)) / 2
+
+
+def g_mean(s: Sums) -> Floats:
+    """Return the geometric mean of the shares of the two classes that are decided right."""
+    return np.sqrt(tpr(s) * share_of(s.negatives - s.false_positives, s.negatives))
+
+
+def f1(s: Sums) -> Floats:
+    """Return the harmonic mean of precision and recall."""
+    return share_of(2 * s.true_positives, s.true_positives + s.false_positives + s.positives)
+
+
+def auc(positive: Bools, scores: Floats) -> float:
+    """Return the probability that a positive scores above a negative, ties counting half.
+
+    By ranks, because a study asks for it 100,000 times: 0.08 ms on 1,400 records, where `roc_auc_score` takes 1.5 ms.
+    """
+    n_positive = int(positive.sum())
+    pairs = n_positive * (positive.size - n_positive)
+    if not pairs:
+        return float("nan")
+    return float((rankdata(scores)[positive].sum() - n_positive * (n_positive + 1) / 2) / pairs)
+
+
+def average_precision(positive: Bools, scores: Floats) -> float:
+    """Return the mean precision at the scores of the positives; 0 where there are none."""
+    return float(average_precision_score(positive, scores)) if positive.any() else 0.0
+
+
+# To add a measure: a function and a row. The study, the command, the report and the documentation read this table.
+_ROWS = (
+    Measure(
+        name="cost",
+        words="cost",
+        meaning="what the mistakes cost together, the lower the better",
+        of_sums=cost,
+        higher_is_better=False,
+        needs_costs=True,
+        write=money,
+    ),
+    Measure(
+        name="savings",
+        words="savings",
+        meaning="the share saved of what the cheaper of doing nothing and acting on everything costs",
+        of_sums=savings,
+        needs_costs=True,
+        write=percent,
+    ),
+    Measure(
+        name="profit",
+        words="profit",
+        meaning="what acting brings in over doing nothing",
+        of_sums=profit,
+        needs_costs=True,
+        write=money,
+    ),
+    Measure(
+        name="roi",
+        words="return",
+        meaning="profit as a share of what is spent on acting",
+        of_sums=roi,
+        needs_costs=True,
+        write=percent,
+    ),
+    Measure(
+        name="cost_reduction",
+        words="cost avoided",
+        meaning="the share avoided of what doing nothing costs",
+        of_sums=cost_reduction,
+        needs_costs=True,
+        write=percent,
+    ),
+    Measure(
+        name="amount_detected",
+        words="amount detected",
+        meaning="the share of the money at stake that is found in time",
+        of_sums=amount_detected,
+        needs_costs=True,
+        write=percent,
+    ),
+    Measure(
+        name="balanced_accuracy",
+        words="balanced accuracy",
+        meaning="the mean of the shares of both classes that are decided right; guessing gets 0.5",
+        of_sums=balanced_accuracy,
+    ),
+    Measure(
+        name="g_mean",
+        words="G-mean",
+        meaning="the geometric mean of the shares of both classes that are decided right",
+        of_sums=g_mean,
+    ),
+    Measure(
+        name="f1",
+        words="F1",
+        meaning="the harmonic mean of the share found and of the share of actions that were right",
+        of_sums=f1,
+    ),
+    Measure(
+        name="average_precision",
+        words="average precision",
+        meaning="how purely the records ranked highest are those worth acting on",
+        of_scores=average_precision,
+    ),
+    Measure(
+        name="auc",
+        words="AUC",
+        meaning="how often a record worth acting on is ranked above one that is not; guessing gets 0.5",
+        of_scores=auc,
+    ),
+    Measure(
+        name="tpr",
+        words="share found",
+        meaning="the share of the records worth acting on that are acted on",
+        of_sums=tpr,
+        compares=False,
+        write=percent,
+    ),
+    Measure(
+        name="fpr",
+        words="false alarms",
+        meaning="the share of the other records that are acted on all the same",
+        of_sums=fpr,
+        higher_is_better=False,
+        compares=False,
+        write=percent,
+    ),
+    Measure(
+        name="acted",
+        words="acted on",
+        meaning="the share of all records that are acted on",
+        of_sums=acted,
+        higher_is_better=False,
+        compares=False,
+        write=percent,
+    ),
+)
+MEASURES: dict[str, Measure] = {measure.name: measure for measure in _ROWS}

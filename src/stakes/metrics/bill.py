@@ -1,0 +1,59 @@
+"""What each record costs by either decision: the ground of all costs and cost curves."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from stakes.costs import Costs, per_record
+from stakes.decision.thresholds import positives, record_weights
+
+__all__ = ["COST_NAMES", "Bill"]
+
+Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+COST_NAMES = ("fp_cost", "fn_cost", "tp_cost", "tn_cost")
+
+
+class Bill(NamedTuple):
+    """What each record costs if decided negative and if decided positive, and the decisions to charge for."""
+
+    if_negative: Floats
+    if_positive: Floats
+    acted: list[Mask]
+
+    @classmethod
+    def of(
+        cls,
+        y_true: ArrayLike,
+        y_preds: list[ArrayLike],
+        fp_cost: ArrayLike,
+        fn_cost: ArrayLike,
+        tp_cost: ArrayLike,
+        tn_cost: ArrayLike,
+        sample_weight: ArrayLike | None,
+        pos_label: Any,
+    ) -> Bill:
+        """Check classes, decisions, costs and weights, and charge each record for either decision."""
+        names = ("y_pred", "y_pred_other")
+        positive, *acted = positives(pos_label, y_true=y_true, **dict(zip(names, y_preds, strict=False)))
+        n = positive.size
+        Costs(fp=fp_cost, fn=fn_cost, tp=tp_cost, tn=tn_cost).for_records(n, "y_true")  # the checks of the front door
+        fp, fn, tp, tn = (
+            per_record(cost, name, n)
+            for cost, name in zip((fp_cost, fn_cost, tp_cost, tn_cost), COST_NAMES, strict=True)
+        )
+        weight = record_weights(sample_weight, n)
+        if_negative, if_positive = weight * np.where(positive, fn, tn), weight * np.where(positive, tp, fp)
+        return cls(if_negative, if_positive, acted)
+
+    def per_record(self, acted: Mask | bool) -> Floats:
+        """Return what each record costs by some decisions."""
+        return np.where(acted, self.if_positive, self.if_negative)
+
+    def total(self, acted: Mask | bool) -> float:
+        """Return what all records cost by some decisions."""
+        return float(self.per_record(acted).sum())
