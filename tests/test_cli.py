@@ -227,7 +227,7 @@ def test_the_headline_compares_with_the_cheapest_of_the_others() -> None:
         "rf, the best that ignores costs, costs 60.\nIt saves 25 against rf, the best that ignores costs."
     )
     assert _headline(summary(cost=70.0)).endswith("It saves nothing.")
-    assert "cost 35 (95%: 30.00 to 40.00)" in _headline(summary(cost=35.0, low=30.0, high=40.0))
+    assert "cost 35 (95%: 30 to 40)" in _headline(summary(cost=35.0, low=30.0, high=40.0))
     nothing = {"question": {}, "leaderboards": {"validation": []}, "money": None}
     assert "No model keeps to the limits" in _headline(nothing)
 
