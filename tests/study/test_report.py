@@ -182,10 +182,10 @@ def test_columns_without_numbers_and_the_measure_itself_are_not_told_twice() -> 
         return set(re.findall(r'<button type="button" title="[^"]*" data-first="[^"]*">([^<]*)<', page))
 
     assert titles(render(make_summary())) == {
-        "#", "Model", "Cost avoided", "Validation", "Cost", "Savings", "Found", "False alarms", "Acted on", "AUC"
+        "#", "Model", "Cost avoided", "Validation", "Cost", "Savings", "Share found", "False alarms", "Acted on", "AUC"
     }  # fmt: skip
     assert titles(render(make_summary(imbalance=True))) == {
-        "#", "Model", "Balanced accuracy", "Validation", "Found", "False alarms", "Acted on", "AUC"
+        "#", "Model", "Balanced accuracy", "Validation", "Share found", "False alarms", "Acted on", "AUC"
     }  # fmt: skip
     in_cost = changed(make_summary(), question={"measure": "cost", "higher_is_better": False})
     assert "Cost" in titles(render(in_cost))

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from stakes.measures import MEASURES, Measure
 from stakes.study.report.figures import COLOURS, cost_at, figures_of, points_of, threshold_of
 from stakes.study.report.wording import GLOSSARY, known, measure_of, money, percent
 
@@ -13,6 +14,7 @@ __all__ = ["prepare", "printable"]
 
 Summary = dict[str, Any]
 Row = dict[str, Any]
+COLUMNS = ("cost", "savings", "tpr", "fpr", "acted", "auc")
 MOST_ROWS = 500
 MOST_FEATURES = 15
 # Control characters, halves of characters, and marks that turn the direction of the text around them.
@@ -120,10 +122,9 @@ def _boards(summary: Summary) -> dict[str, Any]:
     }
 
 
-def _columns(rows: Sequence[Row], measure: str) -> list[str]:
-    """Return the columns that have numbers, without the measure, which has a column of its own."""
-    columns = ("cost", "savings", "tpr", "fpr", "acted", "auc")
-    return [key for key in columns if key != measure and any(known(row.get(key)) for row in rows)]
+def _columns(rows: Sequence[Row], measure: str) -> list[Measure]:
+    """Return the measures that there are numbers of, without the one that has columns of its own."""
+    return [MEASURES[name] for name in COLUMNS if name != measure and any(known(row.get(name)) for row in rows)]
 
 
 def _with_places(rows: Sequence[Row]) -> list[Row]:
