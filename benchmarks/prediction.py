@@ -16,7 +16,9 @@ from benchmarks.contenders import OURS, PEERS, Setting
 from benchmarks.data import make_records
 from benchmarks.measure import alternate, best, measure, ratio
 from stakes import Costs, decisions_for
-from stakes.decision.rules import Evidence, Rules
+from stakes.decision.cuts import Cut, apply_cuts, fit_cuts
+from stakes.decision.reader import Reader
+from stakes.records import Records
 from stakes.table import Table
 
 __all__ = ["PREDICTIONS", "Prediction"]
@@ -54,7 +56,7 @@ def _leaf_ids(limits: Limits) -> dict[str, float]:
     ours, peer = OURS["forest"].fit(train, setting), PEERS["scikit-learn forest"].fit(train, setting)
 
     def leaves(seed: int) -> Any:
-        return ours.members_.say(ours.binning_.transform(Table(test.X)), THREADS)
+        return ours.members_.assign(ours.binning_.transform(Table(test.X)), THREADS)
 
     for action in (leaves, lambda seed: ours.predict_proba(test.X)):
         measure(action)  # compiles
@@ -116,21 +118,22 @@ def _decisions(limits: Limits) -> dict[str, float]:
     validation = records.part(slice(n_train, n_train + n_validation))
     test = records.part(slice(n_train + n_validation, None))
     model = OURS["bagging"].fit(train, Setting(limits.of_trees(TREES), THREADS))
-    said = {
-        part: model.members_.say(model.binning_.transform(Table(records.X)), THREADS)
+    leaves = {
+        part: model.members_.assign(model.binning_.transform(Table(records.X)), THREADS)
         for part, records in (("validation", validation), ("test", test))
     }
-    evidence = Evidence(said["validation"], validation.y == 1, Costs(fp=validation.fp, fn=validation.fn))
+    known = Records(None, validation.y == 1, Costs(fp=validation.fp, fn=validation.fn))
     costs = Costs(fp=test.fp, fn=test.fn)
     decisions = [option.decision for option in decisions_for(model)]
 
-    def choose(seed: int) -> Rules:
-        return Rules(decisions).fit(evidence)
+    def choose(seed: int) -> tuple[Reader, list[Cut]]:
+        reader = Reader(decisions).fit(leaves["validation"], known)
+        return reader, fit_cuts(decisions, reader.read(leaves["validation"], known.costs), known)
 
     def decide(seed: int) -> Any:
-        return rules.outcomes(rules.scores(said["test"], costs, n_threads=THREADS), costs)
+        return apply_cuts(cuts, reader.read(leaves["test"], costs, n_threads=THREADS), costs)
 
-    rules = choose(0)
+    reader, cuts = choose(0)
     decide(0)  # compiles
     runs = alternate(decide, choose, limits.effort)
     return {

@@ -118,7 +118,7 @@ def test_a_presampled_ensemble_bootstraps_one_sample(large: Any) -> None:
     n_negative = round((1500 - n_positive) / 5)
     sizes = nodes_of(clf).counts[clf.members_.trees.roots].sum(axis=1)
     np.testing.assert_array_equal(sizes, n_positive + n_negative)
-    seen = ~clf.validation_.counts(clf.members_)
+    seen = ~clf.validation_.out_of_bag
     # A negative that was cut away is in no member's sample, one that was kept in most.
     never = ~seen[large.y == 0].any(axis=1)
     assert abs(never.sum() - (1500 - n_positive - n_negative)) < 5
@@ -366,7 +366,6 @@ def test_with_equal_costs_decisions_by_cost_are_those_at_one_half(holes: Any, fr
 
     np.testing.assert_array_equal(decide(threshold="cost"), decide(threshold="half"))
     np.testing.assert_array_equal(decide(output="vote", threshold="cost"), decide(output="vote"))
-    np.testing.assert_array_equal(decide(threshold="mec_vote"), decide(output="vote"))
     np.testing.assert_array_equal(decide(member="cost"), decide(member="label", output="vote"))
 
 
@@ -468,7 +467,6 @@ UNTUNED = [
     for choices in (
         {"threshold": "cost"},
         {"output": "vote", "threshold": "cost"},
-        {"threshold": "mec_vote"},
         {"threshold": "cost", "calibration": "logistic_bounded"},
         {"member": "cost"},
         {"member": "cost", "threshold": "cost"},
@@ -502,7 +500,6 @@ TUNED = [
         {"threshold": "cost", "calibration": "isotonic"},
         {"vote_weight": weight, "threshold": "tuned"},
         {"vote_weight": weight, "threshold": "cost"},
-        {"vote_weight": weight, "threshold": "mec_vote"},
         {"vote_weight": weight, "member": "cost", "leaf": "laplace"},
         {"vote_weight": weight, "member": "tuned"},
         {"vote_weight": weight, "member": "tuned", "threshold": "tuned"},
@@ -581,7 +578,7 @@ def test_members_pruned_by_cost_vote_by_label_unless_told_otherwise(holes: Any, 
 # Out of the bag
 
 
-@pytest.mark.parametrize("decision", [None, VOTE, Decision(threshold="mec_vote"), Decision(threshold="tuned")])
+@pytest.mark.parametrize("decision", [None, VOTE, Decision(threshold="tuned")])
 @pytest.mark.parametrize("weights", [False, True])
 def test_out_of_bag_money_is_that_of_members_that_have_not_seen_the_record(
     decision: Decision | None, weights: bool, holes: Any
@@ -603,10 +600,8 @@ def test_out_of_bag_money_is_that_of_members_that_have_not_seen_the_record(
             outcomes.append(average > fp / (fp + fn))
         elif decision == VOTE:
             outcomes.append(share > 0.5)
-        elif decision.threshold == "mec_vote":
-            outcomes.append(share * fn > (1 - share) * fp)
         else:
-            outcomes.append(average > clf.rules_.threshold(0, None))
+            outcomes.append(average > clf.cut_.thresholds())
     assert 150 < len(rows) < 240
     costs = {"fp_cost": holes.fp[rows], "fn_cost": holes.fn[rows], "sample_weight": weight[rows]}
     predicted = np.array(outcomes).astype(int)
@@ -652,7 +647,7 @@ def test_repeated_records_are_no_fair_sample_when_out_of_the_bag(sampling: Any, 
     tuned = Decision(threshold="tuned")
     clf = bagging(CostTreeClassifier(max_depth=4), sampling=sampling, presample=True, decision=tuned)
     clf.fit(large.X, large.y, fp_cost=50.0, fn_cost=1.0)
-    assert clf.validation_.counts(clf.members_) is None
+    assert clf.validation_.out_of_bag is None
     assert clf.predict(large.X).mean() < 0.1
     assert not hasattr(clf, "oob_cost_")
 
@@ -660,7 +655,7 @@ def test_repeated_records_are_no_fair_sample_when_out_of_the_bag(sampling: Any, 
 @pytest.mark.parametrize("sampling", ["under", "cpr", "smote"])
 def test_a_bootstrap_of_a_sample_leaves_out_records_of_both_classes(sampling: str, large: Any) -> None:
     clf = bagging(sampling=sampling, presample=True, n_estimators=10).fit(large.X, large.y, fp_cost=5.0, fn_cost=1.0)
-    out = clf.validation_.counts(clf.members_).any(axis=1)
+    out = clf.validation_.out_of_bag.any(axis=1)
     assert out[large.y == 0].mean() > 0.9
     assert out[large.y == 1].mean() > 0.9
     assert clf.oob_cost_ > 0
@@ -670,7 +665,7 @@ def test_a_bootstrap_of_a_sample_leaves_out_records_of_both_classes(sampling: st
 def test_a_fifth_is_held_out_where_tuning_needs_it_and_nothing_is_out_of_the_bag(sampling: str, holes: Any) -> None:
     tuned = bagging(sampling=sampling, decision=Decision(threshold="tuned")).fit(holes.X, holes.y, fn_cost=3)
     assert len(tuned.validation_.records) == 48
-    assert tuned.validation_.counts(tuned.members_) is None
+    assert tuned.validation_.out_of_bag is None
 
 
 # Importances

@@ -716,7 +716,7 @@ def test_costs_are_asked_for_where_they_are_needed_and_nowhere_else(name: str) -
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ClassMeansWarning)
         estimator.fit(X0, Y0, fp_cost=2.0, fn_cost=FN)
-    needed = hasattr(estimator, "rules_") and estimator.rules_.needs_costs
+    needed = getattr(estimator, "needs_costs_", False)
     try_out(use, Refused("pass fn_cost= along with X; or fit with.*; or", CostsNeededError) if needed else WORKS)
 
 

@@ -1,4 +1,4 @@
-"""What members say: leaves and what is known of them, for trees and for any other classifier."""
+"""Leaves of records in members, for trees and for any other classifier."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import SVC
 
 from stakes import CostBaggingClassifier, CostTreeClassifier
+from stakes._rows import take_columns
 from stakes.exceptions import DecisionError
-from stakes.members import ModelMembers, TreeMembers, take_columns
+from stakes.members import ModelMembers, TreeMembers
 
 
 @pytest.fixture(scope="module")
@@ -25,20 +26,20 @@ def forest(small: Any) -> Any:
     return clf.fit(small.X, small.y, **small.costs)
 
 
-def test_trees_say_the_leaf_of_each_record_in_each_tree(forest: Any, small: Any) -> None:
+def test_trees_assign_a_leaf_of_each_tree_to_each_record(forest: Any, small: Any) -> None:
     members = forest.members_
-    said = members.say(forest._read(small.X, reset=False))
-    assert said.ids.shape == (240, len(members)) == (240, 4)
+    assigned = members.assign(forest._read(small.X, reset=False))
+    assert assigned.ids.shape == (240, len(members)) == (240, 4)
     for tree in range(4):
-        assert set(said.leaves.member[said.ids[:, tree]]) == {tree}
+        assert set(assigned.leaves.member[assigned.ids[:, tree]]) == {tree}
     # Leaves are numbered through all trees; every one of them is reached.
-    assert set(said.ids.ravel()) == set(range(said.leaves.label.size))
+    assert set(assigned.ids.ravel()) == set(range(assigned.leaves.label.size))
     counts = members.trees.nodes.counts[members.trees.leaves]
-    np.testing.assert_array_equal(said.leaves.label, counts[:, 1] > counts[:, 0])
-    np.testing.assert_array_equal(said.leaves.probability("frequency"), counts[:, 1] / counts.sum(axis=1))
+    np.testing.assert_array_equal(assigned.leaves.label, counts[:, 1] > counts[:, 0])
+    np.testing.assert_array_equal(assigned.leaves.probability("frequency"), counts[:, 1] / counts.sum(axis=1))
 
 
-def test_what_is_known_of_leaves_is_worked_out_once(forest: Any) -> None:
+def test_leaf_probabilities_are_computed_once(forest: Any) -> None:
     leaves = forest.members_.leaves
     assert forest.members_.leaves is leaves
     assert leaves.probability("laplace") is leaves.probability("laplace")
@@ -73,61 +74,61 @@ def test_the_prior_of_a_sample_is_taken_out_of_tree_probabilities(forest: Any) -
 
 def test_members_are_pickled_without_what_can_be_worked_out_again(forest: Any, small: Any) -> None:
     bins = forest._read(small.X, reset=False)
-    said = forest.members_.say(bins)
-    said.leaves.probability("laplace")
+    assigned = forest.members_.assign(bins)
+    assigned.leaves.probability("laplace")
     again = pickle.loads(pickle.dumps(forest.members_))
     assert set(vars(again)) == {"trees", "weighted", "base_rate"}
-    np.testing.assert_array_equal(again.say(bins).ids, said.ids)
-    np.testing.assert_array_equal(again.leaves.probability("laplace"), said.leaves.probability("laplace"))
+    np.testing.assert_array_equal(again.assign(bins).ids, assigned.ids)
+    np.testing.assert_array_equal(again.leaves.probability("laplace"), assigned.leaves.probability("laplace"))
 
 
 # Any other classifier
 
 
-def test_other_models_say_their_probabilities(small: Any) -> None:
+def test_answers_of_other_models_are_their_probabilities(small: Any) -> None:
     models = [LogisticRegression(C=c).fit(small.X, small.y) for c in (0.01, 1.0)]
-    said = ModelMembers(models, 1).say(small.X)
+    assigned = ModelMembers(models, 1).assign(small.X)
     for j, model in enumerate(models):
         p = model.predict_proba(small.X)[:, 1]
-        np.testing.assert_array_equal(said.leaves.probability("frequency")[said.ids[:, j]], p)
-        np.testing.assert_array_equal(said.leaves.label[said.ids[:, j]], model.predict(small.X) == 1)
-        assert (said.leaves.member[said.ids[:, j]] == j).all()
+        np.testing.assert_array_equal(assigned.leaves.probability("frequency")[assigned.ids[:, j]], p)
+        np.testing.assert_array_equal(assigned.leaves.label[assigned.ids[:, j]], model.predict(small.X) == 1)
+        assert (assigned.leaves.member[assigned.ids[:, j]] == j).all()
     with pytest.raises(DecisionError, match="leaf='laplace' is about trees"):
-        said.leaves.probability("laplace")
+        assigned.leaves.probability("laplace")
 
 
 def test_the_positive_label_may_be_the_first(small: Any) -> None:
     y = np.array(["b", "a"])[small.y]
     model = GaussianNB().fit(small.X, y)
-    said = ModelMembers([model], "a").say(small.X)
-    np.testing.assert_array_equal(said.leaves.probability("frequency"), model.predict_proba(small.X)[:, 0])
+    assigned = ModelMembers([model], "a").assign(small.X)
+    np.testing.assert_array_equal(assigned.leaves.probability("frequency"), model.predict_proba(small.X)[:, 0])
 
 
 def test_a_model_without_probabilities_votes(small: Any) -> None:
     model = SVC().fit(small.X, small.y)
     assert not hasattr(model, "predict_proba")
-    said = ModelMembers([model], 1).say(small.X)
-    np.testing.assert_array_equal(said.leaves.probability("frequency"), model.predict(small.X))
+    assigned = ModelMembers([model], 1).assign(small.X)
+    np.testing.assert_array_equal(assigned.leaves.probability("frequency"), model.predict(small.X))
 
 
 def test_models_see_their_own_columns(small: Any) -> None:
     columns = [np.array([0, 3]), np.array([1, 2, 4])]
     models = [GaussianNB().fit(small.X[:, chosen], small.y) for chosen in columns]
-    said = ModelMembers(models, 1, columns).say(small.X)
+    assigned = ModelMembers(models, 1, columns).assign(small.X)
     for j, (model, chosen) in enumerate(zip(models, columns, strict=True)):
         expected = model.predict_proba(small.X[:, chosen])[:, 1]
-        np.testing.assert_array_equal(said.leaves.probability("frequency")[said.ids[:, j]], expected)
+        np.testing.assert_array_equal(assigned.leaves.probability("frequency")[assigned.ids[:, j]], expected)
 
 
 def test_the_prior_of_each_sample_is_taken_out_of_model_probabilities(small: Any) -> None:
     models = [GaussianNB().fit(small.X, small.y) for _ in range(2)]
     members = ModelMembers(models, 1, base_rate=0.2, sampled_rates=np.array([0.5, 0.2]))
-    said = members.say(small.X)
+    assigned = members.assign(small.X)
     p = models[0].predict_proba(small.X)[:, 1]
     odds = p / (1 - p) * 0.25
-    corrected = said.leaves.probability("frequency")
-    np.testing.assert_allclose(corrected[said.ids[:, 0]], odds / (1 + odds))
-    np.testing.assert_allclose(corrected[said.ids[:, 1]], p)
+    corrected = assigned.leaves.probability("frequency")
+    np.testing.assert_allclose(corrected[assigned.ids[:, 0]], odds / (1 + odds))
+    np.testing.assert_allclose(corrected[assigned.ids[:, 1]], p)
 
 
 @pytest.mark.parametrize(

@@ -59,9 +59,9 @@ def test_out_of_bag_relabelling_uses_only_members_that_did_not_see_the_record(re
     teacher = CostBaggingClassifier(n_estimators=15, random_state=1)
     clf = MetaCostClassifier(teacher, out_of_bag=True, random_state=0).fit(X, y, fp_cost=3.0, fn_cost=fn)
     fitted = clf.teacher_
-    unseen = fitted.validation_.counts(fitted.members_)
-    said = fitted.members_.say(fitted.validation_.records.X)
-    p = said.leaves.probability("frequency")[said.ids]
+    unseen = fitted.validation_.out_of_bag
+    assigned = fitted.members_.assign(fitted.validation_.records.X)
+    p = assigned.leaves.probability("frequency")[assigned.ids]
     expected = []
     for i in range(len(y)):
         mine = p[i][unseen[i]] if unseen[i].any() else p[i]

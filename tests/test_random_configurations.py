@@ -43,7 +43,6 @@ from stakes.tree.leaves import LEAVES
 DOCUMENTED = (
     # Decisions that have no meaning, by themselves or for an ensemble
     r"output='average' has no votes: leave out",
-    r"threshold='mec_vote' counts votes, and calibration makes a probability of them",
     r"output='average' needs members' probabilities, and boosting has votes only",
     r"vote_weight='node' is the mean weight in a leaf: only weighted ensembles have one",
     r"calibration='logistic' needs the alphas of boosting",

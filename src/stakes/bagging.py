@@ -13,9 +13,9 @@ from sklearn.base import clone
 from sklearn.utils import Tags, get_tags
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
+from stakes._rows import append_rows, take_columns, take_rows
 from stakes.base import (
     MemberClassifier,
-    Records,
     ValidationRecords,
     check_classifier,
     check_features,
@@ -24,14 +24,15 @@ from stakes.base import (
 from stakes.cost_tree import CostTreeClassifier, plot_of
 from stakes.costs import Costs
 from stakes.decision.decision import Decision
-from stakes.decision.rules import Evidence, Votes
-from stakes.members import ModelMembers, TreeMembers, take_columns
+from stakes.decision.reader import Votes
+from stakes.members import ModelMembers, TreeMembers
 from stakes.metrics import savings_score, total_cost
 from stakes.progress import progress
+from stakes.records import Records
 from stakes.sampling.base import MemberSampler, Sample, with_class_means
 from stakes.sampling.registry import make_sampler
 from stakes.sampling.rejection import Bootstrap
-from stakes.sampling.rows import append_rows, drawn_rows, take_rows
+from stakes.sampling.rows import drawn_rows
 from stakes.tree.nodes import FeatureBins, Nodes
 from stakes.tree.recipe import Plot, TreeRecipe
 from stakes.tree.trees import Trees
@@ -327,7 +328,9 @@ class CostBaggingClassifier(MemberClassifier):
         results = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")(jobs)
         return progress(results, n_parts, f"{n_members} members", self.verbose)
 
-    def _votes(self) -> Votes:
+    @property
+    def votes_(self) -> Votes:
+        """How the members vote where a decision does not say."""
         if self.weighted and self._tree is not None:
             return Votes(output="vote", by_node=True)
         # Members that were pruned by cost say what is cheaper by their labels, not by their probabilities.
@@ -371,28 +374,25 @@ class CostBaggingClassifier(MemberClassifier):
     def has_oob_(self) -> bool:
         """Whether there are out-of-bag records of both classes, and no others were used for validation."""
         check_is_fitted(self)
-        return self.validation_ is not None and self.validation_.counts(self.members_) is not None
+        return self.validation_ is not None and self.validation_.out_of_bag is not None
 
-    def _oob(self) -> tuple[Evidence, Bools, Bools]:
+    def _oob(self) -> tuple[Records, Bools, Bools]:
         """Return the records, their outcomes by members that did not see them, and for which there are any."""
-        check_is_fitted(self)
-        validation = self.validation_
-        counts = None if validation is None else validation.counts(self.members_)
-        if validation is None or counts is None:
+        if not self.has_oob_:
             raise AttributeError("there are no out-of-bag records of both classes, or others were used for validation")
-        evidence = validation.evidence(self.members_, self._n_threads)
-        score = self.rules_.scores(evidence.said, evidence.costs, counts=counts, n_threads=self._n_threads)[0]
-        return evidence, self.rules_.outcomes([score], evidence.costs)[0], np.asarray(counts.any(axis=1))
+        assert self.validation_ is not None
+        records, readings = self.validation_.records, self._validation_readings(self.reader_)
+        return records, self.cut_.outcomes(readings, records.known), readings.known
 
     def _oob_measure(self, measure: Callable[..., float]) -> float:
-        evidence, outcome, known = self._oob()
-        costs = evidence.costs[known]
+        records, outcome, known = self._oob()
+        counted = records.with_features(None).take(known)
         return measure(
-            evidence.positive[known].astype(int),
+            counted.positive.astype(int),
             outcome[known].astype(int),
-            fp_cost=costs.fp,
-            fn_cost=costs.fn,
-            sample_weight=None if evidence.weight is None else evidence.weight[known],
+            fp_cost=counted.costs.fp,
+            fn_cost=counted.costs.fn,
+            sample_weight=counted.weight,
         )
 
     def predict_oob(self) -> NDArray[Any]:
@@ -404,10 +404,12 @@ class CostBaggingClassifier(MemberClassifier):
         -------
         labels : ndarray of shape (n_records,)
         """
-        evidence, outcome, known = self._oob()
+        records, outcome, known = self._oob()
         if not known.all():
-            score = self.rules_.scores(evidence.said, evidence.costs, n_threads=self._n_threads)[0]
-            outcome = np.where(known, outcome, self.rules_.outcomes([score], evidence.costs)[0])
+            assert self.validation_ is not None
+            assignment = self.validation_.assignment(self.members_, self._n_threads)
+            readings = self.reader_.read(assignment, records.known, n_threads=self._n_threads)
+            outcome = np.where(known, outcome, self.cut_.outcomes(readings, records.known))
         return self._decode(outcome)
 
     @property

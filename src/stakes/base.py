@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import copy
 from abc import ABCMeta, abstractmethod
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import replace
 from numbers import Integral
 from typing import Any, Self
 
@@ -17,24 +18,26 @@ from sklearn.utils import Tags, check_consistent_length
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
+from stakes._rows import take_rows
 from stakes._typing import Bytes
 from stakes.costs import Costs
+from stakes.decision.cuts import NO_RECORDS, Cut, Evaluation, apply_cuts, fit_cuts, fixed_cut
 from stakes.decision.decision import Decision
-from stakes.decision.rules import Evidence, Rules, Votes
+from stakes.decision.reader import Reader, Votes
+from stakes.decision.readings import Readings
 from stakes.decision.thresholds import record_weights
 from stakes.estimation import CostEstimators
 from stakes.exceptions import CostsError, CostsNeededError, DecisionError
-from stakes.members import ModelMembers, TreeMembers
+from stakes.members import LeafAssignment, ModelMembers, TreeMembers
 from stakes.metrics import savings_score
+from stakes.records import Records
 from stakes.sampling.base import generator
-from stakes.sampling.rows import take_rows
 from stakes.table import check_not_empty, check_table, read_table
 from stakes.tree.binning import Binned, Binning
 
 __all__ = [
     "CostClassifier",
     "MemberClassifier",
-    "Records",
     "ValidationRecords",
     "check_classifier",
     "check_features",
@@ -48,46 +51,6 @@ COST_NAMES = ("fp_cost", "fn_cost", "tp_cost", "tn_cost")
 _COSTS_REQUESTED = dict.fromkeys(COST_NAMES, True)
 
 
-@dataclass(frozen=True)
-class Records:
-    """Records with their classes and costs.
-
-    Parameters
-    ----------
-    X : array or data frame
-        Features: binned where the members are trees, as they came otherwise.
-    positive : ndarray of shape (n_records,)
-    costs : Costs
-    weight : ndarray of shape (n_records,) or None
-        Sample weights.
-    """
-
-    X: Any
-    positive: Bools
-    costs: Costs
-    weight: Floats | None = None
-
-    def __len__(self) -> int:
-        return self.positive.size
-
-    def take(self, rows: NDArray[np.intp]) -> Records:
-        """Return some of the records."""
-        X = None if self.X is None else take_rows(self.X, rows)
-        weight = None if self.weight is None else self.weight[rows]
-        return Records(X, self.positive[rows], self.costs[rows], weight)
-
-    def cost_weight(self) -> Floats | None:
-        """Return the sample weights times the costs (FRAMEWORK 4), and without them where no mistake costs anything.
-
-        Normalised to a mean of 1: equal costs are no weights, also to models that mind their size (FRAMEWORK 6).
-        """
-        cost = self.costs.of(self.positive)
-        mean = np.average(cost, weights=self.weight)
-        if not mean > 0:
-            return self.weight
-        return cost / mean if self.weight is None else self.weight * (cost / mean)
-
-
 class ValidationRecords:
     """The records on which an ensemble's decisions are tuned, kept so that decisions can change after training.
 
@@ -95,7 +58,7 @@ class ValidationRecords:
     ----------
     records : Records
     seen : ndarray of shape (n_records, n_members) or None, default=None
-        Which members were trained on a record, so that only the others judge it; None if no member was, or all were.
+        Which members were trained on which records, so that only the others judge them; None if all judge all.
     """
 
     def __init__(self, records: Records, seen: Bools | None = None) -> None:
@@ -104,18 +67,17 @@ class ValidationRecords:
         self._unseen = None if seen is None else np.packbits(~seen.T, axis=1)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name != "_evidence"}
+        return {name: value for name, value in vars(self).items() if name != "_assignment"}
 
-    def evidence(self, members: TreeMembers | ModelMembers, n_threads: int) -> Evidence:
-        """Return the records with what the members say of them."""
-        if "_evidence" not in vars(self):
-            records = self.records
-            said = members.say(records.X, n_threads)
-            self._evidence = Evidence(said, records.positive, records.costs, self.counts(members), records.weight)
-        return self._evidence
+    def assignment(self, members: TreeMembers | ModelMembers, n_threads: int) -> LeafAssignment:
+        """Return the leaves of the records."""
+        if "_assignment" not in vars(self):
+            self._assignment = members.assign(self.records.X, n_threads)
+        return self._assignment
 
-    def counts(self, members: TreeMembers | ModelMembers) -> Bools | None:
-        """Return whether each member counts for each record; None if all do."""
+    @property
+    def out_of_bag(self) -> Bools | None:
+        """Whether each member judges each record, of shape (n_records, n_members); None if all judge all."""
         if self._unseen is None:
             return None
         unseen = np.unpackbits(self._unseen, axis=1, count=len(self.records))
@@ -302,7 +264,7 @@ def _costs(given: dict[str, Any]) -> Costs:
 class MemberClassifier(CostClassifier):
     """Base of trees and ensembles: members, made once in `fit`, and a decision, which may change.
 
-    A subclass says how members are made (`_train`), how they vote where the decision does not say (`_votes`), and
+    A subclass says how members are made (`_train`), how they vote where the decision does not say (`votes_`), and
     which decision goes with them by default (`_default_decision`). It has the parameters `decision`, `validation`,
     `n_jobs` and `random_state`.
     """
@@ -323,9 +285,10 @@ class MemberClassifier(CostClassifier):
         `X` has the features of the records as they came.
         """
 
+    @property
     @abstractmethod
-    def _votes(self) -> Votes:
-        """Return how the members vote where the decision does not say."""
+    def votes_(self) -> Votes:
+        """How the members vote where a decision does not say."""
 
     @abstractmethod
     def _default_decision(self) -> Decision:
@@ -399,7 +362,7 @@ class MemberClassifier(CostClassifier):
         data = self._read(X_train, reset=True)
         costs = self._learn_costs(X, n, **given)
         everything = Records(None, positive, costs, weight)
-        train = _with_features(everything.take(rows) if held_out.size else everything, data)
+        train = (everything.take(rows) if held_out.size else everything).with_features(data)
         for_validation = {"y_val": y_val, "fp_cost_val": fp_cost_val, "fn_cost_val": fn_cost_val}
         validation = None
         if X_val is None and (alone := [name for name, value in for_validation.items() if value is not None]):
@@ -408,7 +371,7 @@ class MemberClassifier(CostClassifier):
             validation = self._explicit_validation(X_val, y_val, fp_cost_val, fn_cost_val)
         elif held_out.size:
             features = self._read(take_rows(X, held_out), reset=False)
-            validation = ValidationRecords(_with_features(everything.take(held_out), features))
+            validation = ValidationRecords(everything.take(held_out).with_features(features))
         self.validation_ = validation
         made = self._train(train, X_train.X if isinstance(X_train, Binned) else X_train, rng)
         if self.validation_ is None:
@@ -493,20 +456,172 @@ class MemberClassifier(CostClassifier):
         assert costs is not None
         return ValidationRecords(Records(features, positive, costs))
 
-    def _decide_by(
-        self, decision: Decision | None, *, max_fpr: float | None = None, max_acted: float | None = None
-    ) -> None:
+    def _decide_by(self, decision: Decision | None, cut: Cut | None = None, **limits: float | None) -> None:
         self.decision_ = self._default_decision() if decision is None else decision
-        rules = Rules([self.decision_], self._votes())
-        for leaf in rules.leaves:
+        settled = replace(self.decision_, output=self.decision_.output or self.votes_.output)
+        self.reader_ = self._new_reader([settled])
+        if cut is None:
+            (cut,) = self._own_cuts([settled], self.reader_, **limits)
+        self.cut_ = replace(cut, decision=settled)
+
+    def _reader(self, decisions: Sequence[Decision]) -> Reader:
+        """Return what reads the scores of decisions: the one in force, also of models without validation records."""
+        return self.reader_ if self.reader_.reads(decisions) else self._new_reader(decisions)
+
+    def _new_reader(self, decisions: Sequence[Decision], validation: ValidationRecords | None = None) -> Reader:
+        """Return what reads the scores of decisions, with the choices about members made."""
+        reader, validation = Reader(decisions, self.votes_), validation or self.validation_
+        for leaf in reader.leaves:
             self.members_.check_leaf(leaf)
-        evidence = None
-        if rules.needs_evidence and self.validation_ is not None:
-            evidence = self.validation_.evidence(self.members_, self._n_threads)
-        self.rules_ = rules.fit(evidence, max_fpr=max_fpr, max_share=max_acted)
+        if reader.needs_records:
+            if validation is None:
+                raise DecisionError(NO_RECORDS)
+            reader.fit(validation.assignment(self.members_, self._n_threads), validation.records, validation.out_of_bag)
+        return reader
+
+    def _own_cuts(
+        self,
+        decisions: Sequence[Decision],
+        reader: Reader,
+        max_fpr: float | None = None,
+        max_acted: float | None = None,
+    ) -> list[Cut]:
+        """Return the cuts chosen on the classifier's own validation records."""
+        if self.validation_ is None or not any(decision.tunes_cut for decision in decisions):
+            return [fixed_cut(decision) for decision in decisions]
+        readings = self._validation_readings(reader)
+        return fit_cuts(decisions, readings, self.validation_.records, max_fpr=max_fpr, max_acted=max_acted)
+
+    def _validation_readings(self, reader: Reader) -> Readings:
+        assert self.validation_ is not None
+        return reader.read(
+            self.validation_.assignment(self.members_, self._n_threads),
+            self.validation_.records.known,
+            out_of_bag=self.validation_.out_of_bag,
+            n_threads=self._n_threads,
+        )
+
+    @property
+    def needs_costs_(self) -> bool:
+        """Whether the decision in force needs the costs of the records to be decided on."""
+        check_is_fitted(self)
+        return self.reader_.needs_costs or self.cut_.threshold.needs_costs
+
+    def read(
+        self,
+        decisions: Sequence[Decision],
+        X: Any,
+        *,
+        fp_cost: ArrayLike | None = None,
+        fn_cost: ArrayLike | None = None,
+        tp_cost: ArrayLike | None = None,
+        tn_cost: ArrayLike | None = None,
+        validation: Records | None = None,
+    ) -> Readings:
+        """Return the scores of records by many decisions, before calibration and threshold.
+
+        What decisions choose about the members (their thresholds, their votes' weights by error) is chosen on the
+        classifier's own validation records. `stakes.decision.cuts.fit_cuts` chooses the rest, on any records.
+
+        Parameters
+        ----------
+        decisions : sequence of Decision
+            `stakes.decisions_for` lists all that make sense.
+        X : array-like or data frame of shape (n_records, n_features)
+            Features.
+        fp_cost, fn_cost, tp_cost, tn_cost : float or array-like of shape (n_records,), default=None
+            The costs of these records, needed only where members vote by them.
+        validation : Records, default=None
+            Make the choices about members on these records, instead of the classifier's own validation records.
+
+        Returns
+        -------
+        readings : Readings
+        """
+        check_is_fitted(self)
+        given = {"fp_cost": fp_cost, "fn_cost": fn_cost, "tp_cost": tp_cost, "tn_cost": tn_cost}
+        if validation is None:
+            reader = self._reader(decisions)
+        else:
+            features = self._read(validation.X, reset=False)
+            reader = self._new_reader(decisions, ValidationRecords(validation.with_features(features)))
+        return self._read_by(reader, X, given, needed=False)[0]
+
+    def read_validation(self, decisions: Sequence[Decision]) -> tuple[Readings, Records]:
+        """Return the scores of the classifier's own validation records by many decisions, and the records.
+
+        Parameters
+        ----------
+        decisions : sequence of Decision
+
+        Returns
+        -------
+        readings : Readings
+            Out-of-bag, each record is read by the members that were not trained on it; one that all were trained on
+            has no score (``readings.known``).
+        records : Records
+        """
+        check_is_fitted(self)
+        if self.validation_ is None:
+            raise DecisionError(NO_RECORDS)
+        return self._validation_readings(self._reader(decisions)), self.validation_.records
+
+    def evaluate(
+        self,
+        decisions: Sequence[Decision],
+        X: Any,
+        *,
+        fp_cost: ArrayLike | None = None,
+        fn_cost: ArrayLike | None = None,
+        tp_cost: ArrayLike | None = None,
+        tn_cost: ArrayLike | None = None,
+        cuts: Sequence[Cut] | None = None,
+    ) -> Evaluation:
+        """Return scores, outcomes and thresholds of records by many decisions: nothing is trained again.
+
+        Parameters
+        ----------
+        decisions : sequence of Decision
+            `stakes.decisions_for` lists all that make sense.
+        X : array-like or data frame of shape (n_records, n_features)
+            Features.
+        fp_cost, fn_cost, tp_cost, tn_cost : float or array-like of shape (n_records,), default=None
+            The costs of these records, as in `predict`.
+        cuts : sequence of Cut, default=None
+            Calibration and threshold of each decision, of `stakes.decision.cuts.fit_cuts`; by default they are chosen
+            on the classifier's own validation records.
+
+        Returns
+        -------
+        evaluation : Evaluation
+            `outcomes` has a row for each decision; `scores` and `thresholds` an entry.
+
+        Examples
+        --------
+        >>> from stakes import CostBaggingClassifier, decisions_for
+        >>> from stakes.datasets import make_churn
+        >>> data = make_churn(500, random_state=0)
+        >>> forest = CostBaggingClassifier(n_estimators=10, random_state=0)
+        >>> forest = forest.fit(data.frame, data.target, fp_cost=1, fn_cost=5)
+        >>> decisions = [option.decision for option in decisions_for(forest)]
+        >>> forest.evaluate(decisions, data.frame).outcomes.shape == (len(decisions), 500)
+        True
+        """
+        check_is_fitted(self)
+        given = {"fp_cost": fp_cost, "fn_cost": fn_cost, "tp_cost": tp_cost, "tn_cost": tn_cost}
+        reader = self._reader(decisions)
+        if cuts is None:
+            cuts = self._own_cuts(decisions, reader)
+        readings, costs = self._read_by(reader, X, given, needed=any(cut.threshold.needs_costs for cut in cuts))
+        return apply_cuts(cuts, readings, costs)
 
     def with_decision(
-        self, decision: Decision | None, *, max_fpr: float | None = None, max_acted: float | None = None
+        self,
+        decision: Decision | None,
+        *,
+        cut: Cut | None = None,
+        max_fpr: float | None = None,
+        max_acted: float | None = None,
     ) -> Self:
         """Return the same trained members with another decision: nothing is trained again.
 
@@ -514,6 +629,9 @@ class MemberClassifier(CostClassifier):
         ----------
         decision : Decision or None
             None is the default decision of the ensemble.
+        cut : Cut, default=None
+            Calibration and threshold of this decision, chosen elsewhere, such as on out-of-fold scores; by default
+            they are chosen on the classifier's own validation records.
         max_fpr, max_acted : float, default=None
             Tune thresholds so that on the validation records the false positive rate, or the share of positive
             outcomes, is at most this.
@@ -525,23 +643,29 @@ class MemberClassifier(CostClassifier):
         """
         check_is_fitted(self)
         for name, limit in (("max_fpr", max_fpr), ("max_acted", max_acted)):
-            if limit is not None and (decision is None or decision.threshold != "tuned"):
+            if limit is not None and (cut is not None or decision is None or not decision.tunes_threshold):
                 raise DecisionError(f"{name} limits a tuned threshold: choose a decision with threshold='tuned'")
             if limit is not None and not 0 < limit <= 1:
                 raise DecisionError(f"{name}={limit!r} is not a share above 0 and up to 1")
+        if cut is not None and (decision is None or not self._is_for(cut, decision)):
+            raise DecisionError(f"cut= was chosen for {cut.decision!r}, and not for {decision!r}")
         other = copy.copy(self)
         other._ask(decision)
         other._check_parameters()
-        other._decide_by(decision, max_fpr=max_fpr, max_acted=max_acted)
+        other._decide_by(decision, cut, max_fpr=max_fpr, max_acted=max_acted)
         return other
 
-    def _score(self, X: Any, given: dict[str, Any], *, to_decide: bool) -> tuple[Floats, Costs | None]:
-        check_is_fitted(self)
-        data = self._read(X, reset=False)
-        said = self.members_.say(data, self._n_threads)
-        needed = self.rules_.needs_costs if to_decide else self.rules_.scores_need_costs
-        costs = self._costs_of(X, said.ids.shape[0], given, needed=needed)
-        return self.rules_.scores(said, costs, n_threads=self._n_threads)[0], costs
+    def _is_for(self, cut: Cut, decision: Decision) -> bool:
+        output = self.votes_.output
+        return replace(cut.decision, output=cut.decision.output or output) == replace(
+            decision, output=decision.output or output
+        )
+
+    def _read_by(self, reader: Reader, X: Any, given: dict[str, Any], *, needed: bool) -> tuple[Readings, Costs | None]:
+        """Return the scores of records, and their costs, which must be known where they are `needed`."""
+        assignment = self.members_.assign(self._read(X, reset=False), self._n_threads)
+        costs = self._costs_of(X, assignment.ids.shape[0], given, needed=needed or reader.needs_costs)
+        return reader.read(assignment, costs, n_threads=self._n_threads), costs
 
     def predict(
         self,
@@ -567,8 +691,9 @@ class MemberClassifier(CostClassifier):
         labels : ndarray of shape (n_records,)
         """
         given = {"fp_cost": fp_cost, "fn_cost": fn_cost, "tp_cost": tp_cost, "tn_cost": tn_cost}
-        score, costs = self._score(X, given, to_decide=True)
-        return self._decode(self.rules_.outcomes([score], costs)[0])
+        check_is_fitted(self)
+        readings, costs = self._read_by(self.reader_, X, given, needed=self.cut_.threshold.needs_costs)
+        return self._decode(self.cut_.outcomes(readings, costs))
 
     def predict_proba(
         self,
@@ -594,10 +719,7 @@ class MemberClassifier(CostClassifier):
             In the order of `classes_`.
         """
         given = {"fp_cost": fp_cost, "fn_cost": fn_cost, "tp_cost": tp_cost, "tn_cost": tn_cost}
-        score, _ = self._score(X, given, to_decide=False)
+        check_is_fitted(self)
+        score = self.cut_.scores(self._read_by(self.reader_, X, given, needed=False)[0])
         columns = (1.0 - score, score) if self._positive == 1 else (score, 1.0 - score)
         return np.column_stack(columns)
-
-
-def _with_features(records: Records, features: Any) -> Records:
-    return Records(features, records.positive, records.costs, records.weight)

@@ -9,10 +9,11 @@ from sklearn.base import clone
 from sklearn.utils import Tags, get_tags
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from stakes.base import MemberClassifier, Records, ValidationRecords, check_classifier, check_features
+from stakes.base import MemberClassifier, ValidationRecords, check_classifier, check_features
 from stakes.decision.decision import Decision
-from stakes.decision.rules import Votes
+from stakes.decision.reader import Votes
 from stakes.members import ModelMembers
+from stakes.records import Records
 
 __all__ = ["CostDecisionClassifier"]
 
@@ -143,7 +144,9 @@ class CostDecisionClassifier(MemberClassifier):
         self.members_ = ModelMembers([self.estimator_], self.classes_[self._positive])
         return ValidationRecords(records) if self.prefit else None
 
-    def _votes(self) -> Votes:
+    @property
+    def votes_(self) -> Votes:
+        """How the members vote where a decision does not say."""
         return Votes(output="average")
 
     def _default_decision(self) -> Decision:

@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from stakes._typing import Bytes
-from stakes.base import MemberClassifier, Records, ValidationRecords
+from stakes.base import MemberClassifier, ValidationRecords
 from stakes.decision.decision import Decision
-from stakes.decision.rules import Votes
+from stakes.decision.reader import Votes
 from stakes.members import TreeMembers
+from stakes.records import Records
 from stakes.tree.binning import MAX_BINS, Binning
 from stakes.tree.export import export_graphviz, export_text
 from stakes.tree.leaves import LEAVES
@@ -173,7 +174,9 @@ class CostTreeClassifier(MemberClassifier):
         self.members_ = TreeMembers(Trees.join([nodes]))
         return None
 
-    def _votes(self) -> Votes:
+    @property
+    def votes_(self) -> Votes:
+        """How the members vote where a decision does not say."""
         return Votes(output="average")
 
     def _default_decision(self) -> Decision:

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from stakes._rows import take_rows
 from stakes.costs import per_record
 from stakes.exceptions import CostsError
-from stakes.sampling.rows import take_rows
 
 __all__ = ["CostEstimators"]
 

@@ -1,7 +1,7 @@
-"""What an ensemble hands to a decision: for each record a leaf in each member, and what is known of the leaves.
+"""Trained members, and what decisions read off them: the leaf of each record in each member, and a table of leaves.
 
-Members are made once, by everything before and during training. A decision reads them in any way, any number of
-times. Members that are not trees fit in too: each of their answers is a leaf of its own.
+Members are made once, in training; decisions are read off them any number of times. For members that are not trees,
+each answer to a record is an entry of the table by itself.
 """
 
 from __future__ import annotations
@@ -10,18 +10,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from stakes._rows import take_columns
 from stakes._typing import Bytes
 from stakes.exceptions import DecisionError
 from stakes.sampling.prior import prior_correction
-from stakes.sampling.rows import is_sparse
 from stakes.tree.leaves import leaf_labels, leaf_probabilities, node_weights, weighted_probabilities
 from stakes.tree.trees import Trees
 
-__all__ = ["Leaves", "ModelMembers", "Prior", "Said", "TreeMembers", "take_columns"]
+__all__ = ["LeafAssignment", "LeafTable", "ModelMembers", "Prior", "TreeMembers"]
 
 Floats = NDArray[np.float64]
 
@@ -33,8 +32,8 @@ class Prior(NamedTuple):
     original: float
 
 
-class Leaves:
-    """What is known of each leaf; worked out when asked for, and kept.
+class LeafTable:
+    """The leaves of all members: labels, weights, and probabilities, which are computed on demand and kept.
 
     Parameters
     ----------
@@ -69,6 +68,11 @@ class Leaves:
         self._probability = probability
         self._known: dict[str, Floats] = {}
 
+    @property
+    def n_members(self) -> int:
+        """How many members the leaves belong to."""
+        return int(self.member.max()) + 1
+
     def sampled_probability(self, leaf: str) -> Floats:
         """Return P+ of each leaf by one of the ways of FRAMEWORK 5.3, in the member's own sample."""
         if leaf not in self._known:
@@ -76,7 +80,7 @@ class Leaves:
         return self._known[leaf]
 
     def probability(self, leaf: str) -> Floats:
-        """Return P+ of each leaf, corrected for sampling where that was asked for: what a member goes by."""
+        """Return P+ of each leaf, corrected for sampling where that was asked for: what members vote by."""
         p = self.sampled_probability(leaf)
         if self.prior is None:
             return p
@@ -85,7 +89,7 @@ class Leaves:
     def corrected_mean(self, average: Floats) -> Floats:
         """Return a mean of `sampled_probability` over members, corrected for sampling where that was asked for.
 
-        The mean is corrected, and not what it is a mean of: nothing can correct the 0 and 1 of pure leaves.
+        The mean is corrected, and not its terms: the 0 and 1 of pure leaves cannot be corrected.
         """
         if self.prior is None:
             return average
@@ -93,19 +97,19 @@ class Leaves:
 
 
 @dataclass(frozen=True)
-class Said:
-    """What the members say of some records.
+class LeafAssignment:
+    """The leaves that some records reach.
 
     Parameters
     ----------
     ids : ndarray of shape (n_records, n_members)
         The leaf that each record reaches in each member.
-    leaves : Leaves
-        What is known of these leaves.
+    leaves : LeafTable
+        The leaves that the ids number.
     """
 
     ids: NDArray[np.int32]
-    leaves: Leaves
+    leaves: LeafTable
 
 
 class TreeMembers:
@@ -132,10 +136,10 @@ class TreeMembers:
         return {"trees": self.trees, "weighted": self.weighted, "base_rate": self.base_rate}
 
     @property
-    def leaves(self) -> Leaves:
-        """What is known of the leaves of all trees."""
+    def leaves(self) -> LeafTable:
+        """The leaves of all trees."""
         if "_leaves" not in self.__dict__:
-            self._leaves = Leaves(
+            self._leaves = LeafTable(
                 self.trees.tree_of_leaf,
                 leaf_labels(self.trees),
                 self._probability,
@@ -163,9 +167,9 @@ class TreeMembers:
         self.check_leaf(leaf)
         return weighted_probabilities(self.trees) if self.weighted else leaf_probabilities(self.trees, leaf)
 
-    def say(self, bins: Bytes, n_threads: int = 1) -> Said:
-        """Return what the trees say of binned records."""
-        return Said(self.trees.apply(bins, n_threads), self.leaves)
+    def assign(self, bins: Bytes, n_threads: int = 1) -> LeafAssignment:
+        """Return the leaves of binned records."""
+        return LeafAssignment(self.trees.apply(bins, n_threads), self.leaves)
 
 
 class ModelMembers:
@@ -209,8 +213,8 @@ class ModelMembers:
         if leaf != "frequency":
             raise DecisionError(f"leaf={leaf!r} is about trees, and the members are not: choose leaf='frequency'")
 
-    def say(self, X: Any, n_threads: int = 1) -> Said:
-        """Return what the models say of records."""
+    def assign(self, X: Any, n_threads: int = 1) -> LeafAssignment:
+        """Return the answers of the models to records, each an entry of the table by itself."""
         answers = [self._answer(j, X) for j in range(len(self))]
         p = np.column_stack(answers)
         n, m = p.shape
@@ -225,7 +229,7 @@ class ModelMembers:
         if self.base_rate is not None and self.sampled_rates is not None:
             prior = Prior(self.sampled_rates, self.base_rate)
         ids = np.arange(n * m, dtype=np.int32).reshape(n, m)
-        return Said(ids, Leaves(member, flat > 0.5, probability, prior=prior))
+        return LeafAssignment(ids, LeafTable(member, flat > 0.5, probability, prior=prior))
 
     def _answer(self, j: int, X: Any) -> Floats:
         model = self.models[j]
@@ -235,11 +239,3 @@ class ModelMembers:
             return np.asarray(shares, dtype=np.float64)
         # A model without probabilities can still vote.
         return (model.predict(mine) == self.positive).astype(np.float64)
-
-
-def take_columns(X: Any, columns: NDArray[np.intp]) -> Any:
-    """Return some columns of an array, a sparse matrix or a data frame."""
-    frame = nw.from_native(X, eager_only=True, pass_through=True)
-    if isinstance(frame, nw.DataFrame):
-        return frame[:, columns.tolist()].to_native()  # by position: a pandas column may be called 0, or a tuple
-    return X.tocsc()[:, columns].asformat(X.format) if is_sparse(X) else X[:, columns]

@@ -31,8 +31,11 @@ from stakes.cost_decision import CostDecisionClassifier
 from stakes.cost_tree import CostTreeClassifier
 from stakes.costs import Costs
 from stakes.decision.calibration import CALIBRATIONS
+from stakes.decision.cuts import Cut
 from stakes.decision.decision import Decision
-from stakes.decision.rules import Rules, Votes
+from stakes.decision.reader import Reader, Votes
+from stakes.decision.readings import Source
+from stakes.decision.threshold_rules import THRESHOLDS
 from stakes.encoded import EncodedClassifier
 from stakes.estimation import CostEstimators
 from stakes.exceptions import ModelFileError
@@ -68,9 +71,9 @@ class Pairs:
 
 OWN_TYPES = (
     CostBaggingClassifier, CostBoostClassifier, CostDecisionClassifier, CostTreeClassifier, MetaCostClassifier,
-    EncodedClassifier, Costs, Decision, Rules, Votes, CostEstimators, TreeMembers, ModelMembers, Trees, Nodes,
-    FeatureBins, Binning, ValidationRecords, Records, CPRSampler, HybridSampler, OverSampler, SMOTESampler,
-    UnderSampler, *CALIBRATIONS.values(), Plain, Pairs,
+    EncodedClassifier, Costs, Decision, Cut, Reader, Source, Votes, CostEstimators, TreeMembers, ModelMembers, Trees,
+    Nodes, FeatureBins, Binning, ValidationRecords, Records, CPRSampler, HybridSampler, OverSampler, SMOTESampler,
+    UnderSampler, *CALIBRATIONS.values(), *THRESHOLDS.values(), Plain, Pairs,
 )  # fmt: skip
 TRUSTED = (
     *(f"{own.__module__}.{own.__qualname__}" for own in OWN_TYPES),
@@ -275,7 +278,7 @@ def _digest(archive: ZipFile) -> str:
 # From a model to what skops can write, and back.
 
 # Their attributes are looked into; everything else is taken as it is.
-WALKED = (BaseEstimator, Binning, CostEstimators, ModelMembers, Rules)
+WALKED = (BaseEstimator, Binning, CostEstimators, ModelMembers, Reader)
 
 
 def _rebuilt(value: Any, change: Callable[[Any], Any], memo: dict[int, Any]) -> Any:

@@ -174,8 +174,8 @@ def test_average_of_probabilities_is_refused_before_training_with_a_way_out(smal
 def test_score_of_uboost_keeps_the_order_of_the_signed_sum(large: Any) -> None:
     model = few(variant="uboost", n_estimators=30).fit(large.X, large.y, fp_cost=1.0, fn_cost=6.0)
     score = model.predict_proba(large.X)[:, 1]
-    said = model.members_.say(model._read(large.X, reset=False))
-    negative, positive = said.leaves.weights[said.ids].transpose(2, 0, 1)
+    assigned = model.members_.assign(model._read(large.X, reset=False))
+    negative, positive = assigned.leaves.weights[assigned.ids].transpose(2, 0, 1)
     votes = (6 * positive - negative) @ model.estimator_weights_
     assert np.corrcoef(score, votes)[0, 1] == pytest.approx(1.0)
     assert_array_equal(model.predict(large.X), votes > 0)
@@ -198,8 +198,6 @@ def test_costs_can_change_after_training(small: Any, fresh: Any) -> None:
     model = few().fit(small.X, small.y)
     positive = [model.predict(fresh.X, fn_cost=cost).sum() for cost in (0.1, 1.0, 10.0)]
     assert positive[0] < positive[1] < positive[2]
-    mec, mta = (model.with_decision(Decision(threshold=threshold)) for threshold in ("mec_vote", "cost"))
-    assert_array_equal(mec.predict(fresh.X, **fresh.costs), mta.predict(fresh.X, **fresh.costs))
 
 
 def test_votes_by_cost_need_the_costs_of_the_records(small: Any) -> None:
@@ -227,7 +225,7 @@ def probability(model: CostBoostClassifier, calibration: str, X: Any) -> Any:
 def test_logistic_corrections_are_closed_forms(calibrated: Any) -> None:
     model, val, share = calibrated
     assert_allclose(probability(model, "logistic_bounded", val.X), 1 / (1 + np.exp(-2 * (2 * share - 1))))
-    outcome = model.members_.say(model._read(val.X, reset=False))
+    outcome = model.members_.assign(model._read(val.X, reset=False))
     h = np.where(outcome.leaves.label[outcome.ids], 1.0, -1.0)
     assert_allclose(probability(model, "logistic", val.X), expit(2 * h @ model.estimator_weights_))
 
@@ -477,12 +475,16 @@ def test_a_member_that_is_always_wrong_or_always_right_has_an_infinite_or_the_la
 def test_votes_by_weight_leave_out_members_that_do_not_count(small: Any) -> None:
     clf = CostBoostClassifier(variant="uboost", n_estimators=4, random_state=0)
     clf.fit(small.X, small.y, fp_cost=1, fn_cost=3)
-    said = clf.members_.say(clf._read(small.X, reset=False))
+    assignment = clf.members_.assign(clf._read(small.X, reset=False))
     costs = Costs(fp=1, fn=3)
-    counts = np.ones(said.ids.shape, bool)
-    everyone = clf.rules_.scores(said, costs)[0]
-    np.testing.assert_array_equal(clf.rules_.scores(said, costs, counts=counts)[0], everyone)
-    counts[:, 1:] = False
-    first = clf.rules_.scores(said, costs, counts=counts)[0]
+
+    def score(out_of_bag: Any = None) -> Any:
+        return clf.cut_.scores(clf.reader_.read(assignment, costs, out_of_bag=out_of_bag))
+
+    out_of_bag = np.ones(assignment.ids.shape, bool)
+    everyone = score()
+    np.testing.assert_array_equal(score(out_of_bag), everyone)
+    out_of_bag[:, 1:] = False
+    first = score(out_of_bag)
     assert np.unique(first).size == 2  # a stump has two leaves
     assert not np.array_equal(first, everyone)

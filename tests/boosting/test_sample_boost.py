@@ -148,7 +148,7 @@ def test_members_decide_by_cost_inside_the_loop_and_after_it(
     share = reference.shares(expected, variant, task, member)[:, -1]
     assert_allclose(model.predict_proba(task.X, **task.costs)[:, 1], share, rtol=1e-9, atol=1e-12)
     if member == "tuned":
-        assert_allclose(model.rules_.member_thresholds_["frequency"], expected.thresholds, rtol=1e-9)
+        assert_allclose(model.reader_.member_thresholds_["frequency"], expected.thresholds, rtol=1e-9)
 
 
 def test_thresholds_of_members_are_tuned_on_validation_records(large: Any) -> None:
@@ -160,9 +160,9 @@ def test_thresholds_of_members_are_tuned_on_validation_records(large: Any) -> No
     held_out.fit(train.X, train.y, fn_cost=2.0)
     assert len(held_out.validation_.records) == 150
     # The first member is judged by the outcomes that it has with its threshold.
-    said = given.members_.say(given._read(train.X, reset=False))
-    p = said.leaves.probability("frequency")[said.ids[:, 0]]
-    error = ((p > given.rules_.member_thresholds_["frequency"][0]) != (train.y == 1)).mean()
+    assigned = given.members_.assign(given._read(train.X, reset=False))
+    p = assigned.leaves.probability("frequency")[assigned.ids[:, 0]]
+    error = ((p > given.reader_.member_thresholds_["frequency"][0]) != (train.y == 1)).mean()
     assert given.estimator_errors_[0] == pytest.approx(error)
 
 

@@ -16,10 +16,8 @@ BY_ERROR = ("log_odds", "accuracy", "exp_odds", "squared_odds")
 
 
 def valid(leaf, member, output, vote_weight, calibration, threshold) -> bool:  # type: ignore[no-untyped-def]
-    """FRAMEWORK 8, in other words: an average knows no votes, and MEC-voting no calibration."""
-    if threshold == "mec_vote" and calibration:
-        return False
-    return output != "average" or (member == "label" and vote_weight is None and threshold != "mec_vote")
+    """FRAMEWORK 8, in other words: an average has no votes."""
+    return output != "average" or (member == "label" and vote_weight is None)
 
 
 def test_a_decision_refuses_what_has_no_meaning_and_nothing_else() -> None:
@@ -27,10 +25,10 @@ def test_a_decision_refuses_what_has_no_meaning_and_nothing_else() -> None:
         given = dict(zip(CHOICES, choice, strict=True))
         if valid(**given):
             made = Decision(**given)
-            about_votes = made.member != "label" or made.vote_weight is not None or made.threshold == "mec_vote"
+            about_votes = made.member != "label" or made.vote_weight is not None
             assert made.output == ("vote" if about_votes else given["output"])
         else:
-            with pytest.raises(DecisionError, match=r"choose (output='vote'|one of the two)"):
+            with pytest.raises(DecisionError, match=r"choose output='vote'"):
                 Decision(**given)
 
 
@@ -53,7 +51,7 @@ def test_a_decision_is_a_value() -> None:
 
 
 def test_its_text_makes_it_again() -> None:
-    for decision in (Decision(), Decision(member="tuned", calibration="platt"), Decision(threshold="mec_vote")):
+    for decision in (Decision(), Decision(member="tuned", calibration="platt"), Decision(threshold="tuned")):
         assert eval(repr(decision), {"Decision": Decision}) == decision
     assert repr(Decision()) == "Decision()"
 
@@ -61,7 +59,7 @@ def test_its_text_makes_it_again() -> None:
 def test_costs_are_needed_by_what_compares_with_the_threshold_of_a_record_and_by_nothing_else() -> None:
     for member, threshold in product(CHOICES["member"], CHOICES["threshold"]):
         decision = Decision(member=member, threshold=threshold)  # type: ignore[arg-type]
-        assert decision.needs_costs == (member == "cost" or threshold in ("cost", "mec_vote"))
+        assert decision.needs_costs == (member == "cost" or threshold == "cost")
 
 
 def test_validation_records_are_needed_by_what_is_chosen_on_them_and_by_nothing_else() -> None:
@@ -70,6 +68,7 @@ def test_validation_records_are_needed_by_what_is_chosen_on_them_and_by_nothing_
     ):
         decision = Decision(member=member, vote_weight=weight, calibration=calibration, threshold=threshold)  # type: ignore[arg-type]
         chosen = (
-            member == "tuned", threshold == "tuned", weight in BY_ERROR, calibration in ("platt", "isotonic")
+            member == "tuned", threshold == "tuned", weight in BY_ERROR,
+            calibration not in (None, "logistic", "logistic_bounded"),
         )  # fmt: skip
         assert decision.needs_validation == any(chosen)

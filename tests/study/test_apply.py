@@ -127,7 +127,7 @@ def test_todays_costs_change_decisions_without_training(made: Any, tmp_path: Pat
         (forest(decision=Decision(member="cost", vote_weight="squared_odds")), True),
         (forest(sampling="cpr"), False),
         (boosting(decision=Decision(calibration="platt", threshold="cost")), False),
-        (boosting(validation=0.2), True),
+        (boosting(validation=0.2, decision=Decision(threshold="cost")), True),
     ],
 )
 def test_every_kind_of_model_can_be_applied(model: Any, calibrates: bool, tmp_path: Path) -> None:
@@ -165,7 +165,7 @@ def test_probabilities_by_which_costs_are_expected_are_calibrated(tmp_path: Path
 
 def test_nothing_is_expected_where_scores_are_no_probabilities(tmp_path: Path) -> None:
     data = study_data(tmp_path)
-    for model in (MetaCostClassifier(forest(), random_state=0), boosting()):
+    for model in (MetaCostClassifier(forest(), random_state=0), boosting(decision=Decision(threshold="cost"))):
         fit_and_save(data, tmp_path / "best.skops", model)
         new = write(records(50, seed=3), tmp_path / "new.csv")
         applied = apply_model(tmp_path / "best.skops", new, tmp_path / "out.csv")

@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import Tags, get_tags
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
+from stakes._rows import take_rows
 from stakes.base import (
     MemberClassifier,
-    Records,
     ValidationRecords,
     check_classifier,
     check_features,
@@ -23,14 +23,15 @@ from stakes.boosting.learners import Ground, ModelLearner, TreeLearner
 from stakes.boosting.loop import boost
 from stakes.boosting.rules import AdaBoost, Problem, make_rule
 from stakes.cost_tree import CostTreeClassifier
+from stakes.decision.cuts import Cut
 from stakes.decision.decision import Decision
-from stakes.decision.rules import Evidence, Rules, Votes
+from stakes.decision.reader import Reader, Votes
 from stakes.exceptions import DecisionError
-from stakes.members import ModelMembers, Said, TreeMembers
+from stakes.members import LeafAssignment, ModelMembers, TreeMembers
 from stakes.progress import progress
+from stakes.records import Records
 from stakes.sampling.base import MemberSampler, with_class_means
 from stakes.sampling.registry import make_sampler
-from stakes.sampling.rows import take_rows
 
 __all__ = ["CostBoostClassifier"]
 
@@ -200,7 +201,7 @@ class CostBoostClassifier(MemberClassifier):
             )
         if self.decision is not None:
             # What does not fit is said before training, not after it.
-            Rules([self.decision], _votes(rule, np.ones(1)))
+            Reader([self.decision], _votes(rule, np.ones(1)))
 
     def _needs_validation(self) -> bool:
         return (self._tree is not None and self._tree.pruning is not None) or super()._needs_validation()
@@ -254,24 +255,26 @@ class CostBoostClassifier(MemberClassifier):
             each,
         )
 
-    def _outcome(self, records: Records) -> Callable[[Members, Said], Bools]:
+    def _outcome(self, records: Records) -> Callable[[Members, LeafAssignment], Bools]:
         """Return how a member comes to its outcomes on the training records: as when it votes later."""
         if self.decision is None or self.decision.member == "label":
-            return lambda member, said: said.leaves.label.take(said.ids[:, 0])
+            return lambda member, assignment: assignment.leaves.label.take(assignment.ids[:, 0])
         decision = Decision(leaf=self.decision.leaf, member=self.decision.member, vote_weight="equal")
         judges = records if self.validation_ is None else self.validation_.records
 
-        def outcome(member: Members, said: Said) -> Bools:
-            rules, evidence = Rules([decision]), None
-            if rules.needs_evidence:
-                theirs = member.say(judges.X, self._n_threads)
-                evidence = Evidence(theirs, judges.positive, judges.costs, weight=judges.weight)
+        def outcome(member: Members, assignment: LeafAssignment) -> Bools:
+            reader = Reader([decision])
+            if reader.needs_records:
+                reader.fit(member.assign(judges.X, self._n_threads), judges)
+            readings = reader.read(assignment, records.costs, n_threads=self._n_threads)
             # The vote of one member is a share of 0 or 1.
-            return rules.fit(evidence).scores(said, records.costs, n_threads=self._n_threads)[0] > 0.5
+            return readings.scores[readings.source(decision)] > 0.5
 
         return outcome
 
-    def _votes(self) -> Votes:
+    @property
+    def votes_(self) -> Votes:
+        """How the members vote where a decision does not say."""
         return _votes(self._rule(), self.estimator_weights_)
 
     def _default_decision(self) -> Decision:
@@ -281,13 +284,13 @@ class CostBoostClassifier(MemberClassifier):
             return Decision(member=self.member_)
         return Decision(member=self.member_, calibration="logistic", threshold="cost")
 
-    def _decide_by(self, decision: Decision | None, **limits: float | None) -> None:
+    def _decide_by(self, decision: Decision | None, cut: Cut | None = None, **limits: float | None) -> None:
         if decision is not None and decision.member != self.member_:
             raise DecisionError(
                 f"members were trained with member={self.member_!r}, and their weights are right for that only: choose "
                 f"Decision(member={self.member_!r}, ...), or fit again with decision={decision!r}"
             )
-        super()._decide_by(decision, **limits)
+        super()._decide_by(decision, cut, **limits)
 
     def staged_predict(
         self,
@@ -313,13 +316,13 @@ class CostBoostClassifier(MemberClassifier):
             The last ones are those of `predict`. Calibration and tuned thresholds are those of the whole ensemble.
         """
         check_is_fitted(self)
-        said = self.members_.say(self._read(X, reset=False), self._n_threads)
+        assignment = self.members_.assign(self._read(X, reset=False), self._n_threads)
         given = {"fp_cost": fp_cost, "fn_cost": fn_cost, "tp_cost": tp_cost, "tn_cost": tn_cost}
-        costs = self._costs_of(X, said.ids.shape[0], given, needed=self.rules_.needs_costs)
+        costs = self._costs_of(X, assignment.ids.shape[0], given, needed=self.needs_costs_)
         for n_members in range(1, self.n_rounds_ + 1):
-            first = Said(np.ascontiguousarray(said.ids[:, :n_members]), said.leaves)
-            scores = self.rules_.scores(first, costs, n_threads=self._n_threads)
-            yield self._decode(self.rules_.outcomes(scores, costs)[0])
+            first = LeafAssignment(np.ascontiguousarray(assignment.ids[:, :n_members]), assignment.leaves)
+            readings = self.reader_.read(first, costs, n_threads=self._n_threads)
+            yield self._decode(self.cut_.outcomes(readings, costs))
 
     @property
     def feature_importances_(self) -> Floats:

@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from stakes.base import Records
+from stakes._rows import append_rows, take_rows
 from stakes.boosting.loop import shares
 from stakes.boosting.rules import total
 from stakes.cost_tree import plot_of
 from stakes.costs import Costs
-from stakes.members import ModelMembers, Said, TreeMembers
+from stakes.members import LeafAssignment, ModelMembers, TreeMembers
+from stakes.records import Records
 from stakes.sampling.base import MemberSampler, Sample
-from stakes.sampling.rows import append_rows, take_rows
 from stakes.tree.criteria import CRITERIA
 from stakes.tree.growing import Settings
 from stakes.tree.nodes import FeatureBins
@@ -134,12 +134,12 @@ class TreeLearner:
         )
         return Stumps(self.plot.bins, self.plot.positive, self.space, settings, each)
 
-    def fit(self, log_weight: Floats, weight: Floats) -> tuple[TreeMembers, Said]:
-        """Return a tree grown on records of these weights, and what it says of all of them."""
+    def fit(self, log_weight: Floats, weight: Floats) -> tuple[TreeMembers, LeafAssignment]:
+        """Return a tree grown on records of these weights, and the leaves of all of them in it."""
         if self.stumps is not None:
             nodes, leaf = self.stumps.grow(weight * self.plot.cost if self.recipe.criterion == "cost" else weight)
             members = TreeMembers(Trees.join([nodes]), weighted=True)
-            return members, Said(leaf[:, None], members.leaves)
+            return members, LeafAssignment(leaf[:, None], members.leaves)
         plot, times = self.plot, None
         if self.ground.sampler is not None:
             sample, weight, new_weight = self.ground.draw(log_weight)
@@ -158,7 +158,7 @@ class TreeLearner:
             validation=self.validation,
         )
         members = TreeMembers(Trees.join([nodes]), weighted=True)
-        return members, members.say(self.plot.bins, self.n_threads)
+        return members, members.assign(self.plot.bins, self.n_threads)
 
     def _with_new(self, sample: Sample) -> Plot:
         """Return the records with the synthetic ones of a sample behind them, which cost the mean of their class."""
@@ -193,8 +193,8 @@ class ModelLearner:
         self.estimator = estimator
         self.labels = labels
 
-    def fit(self, log_weight: Floats, weight: Floats) -> tuple[ModelMembers, Said]:
-        """Return a model fitted to records of these weights, and what it says of all of them."""
+    def fit(self, log_weight: Floats, weight: Floats) -> tuple[ModelMembers, LeafAssignment]:
+        """Return a model fitted to records of these weights, and the leaves of all of them in it."""
         records = self.ground.records
         X, y, size = self.ground.X, records.positive.astype(np.int64), float(len(records))
         if self.ground.sampler is None:
@@ -214,7 +214,7 @@ class ModelLearner:
         # As many records as there are: a model that weighs them against a penalty is not to think there is only one.
         model.fit(X, self.labels[y], sample_weight=weight * size)
         members = ModelMembers([model], self.labels[1])
-        return members, members.say(self.ground.X)
+        return members, members.assign(self.ground.X)
 
     def join(self, members: Sequence[ModelMembers]) -> ModelMembers:
         """Return one ensemble of the members."""

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stakes.boosting.rules import AdaBoost, Problem, total
-from stakes.members import Said
+from stakes.members import LeafAssignment
 
 __all__ = ["DONE", "LARGE", "PERFECT", "USELESS", "Boosted", "Learner", "boost", "shares"]
 
@@ -32,8 +32,8 @@ USELESS = "the alpha of a member was not positive"
 class Learner(Protocol):
     """What makes members."""
 
-    def fit(self, log_weight: Floats, weight: Floats) -> tuple[Any, Said]:
-        """Return a member fitted to records of these weights, and what it says of all of them.
+    def fit(self, log_weight: Floats, weight: Floats) -> tuple[Any, LeafAssignment]:
+        """Return a member fitted to records of these weights, and the leaves of all of them in it.
 
         The logarithms tell weights apart that are too small for `weight`, which sums to 1.
         """
@@ -63,7 +63,7 @@ def boost(
     rule: AdaBoost,
     problem: Problem,
     learner: Learner,
-    outcome: Callable[[Any, Said], Bools],
+    outcome: Callable[[Any, LeafAssignment], Bools],
     rounds: Iterable[int],
 ) -> Boosted:
     """Run the rounds.
@@ -76,7 +76,7 @@ def boost(
         The training records.
     learner : Learner
     outcome : callable
-        From a member, and what it says of the records, to its outcomes.
+        From a member, and the leaves of the records in it, to its outcomes.
     rounds : iterable of int
         As many items as there are rounds at most.
     """
@@ -93,8 +93,8 @@ def boost(
         if focus is not None:
             log_fit = log_weight + focus
             fit, _ = shares(log_fit)
-        member, said = learner.fit(log_fit, fit)
-        margin = 2.0 * (outcome(member, said) == problem.positive) - 1.0
+        member, assignment = learner.fit(log_fit, fit)
+        margin = 2.0 * (outcome(member, assignment) == problem.positive) - 1.0
         error = total(weight, margin < 0)
         alpha = rule.alpha(problem, weight, margin)
         if alpha <= NOTHING:

@@ -123,7 +123,7 @@ class AdaBoost:
     uses_costs: ClassVar[bool] = False
     """Whether costs act in training, so that the decision need not count them again."""
     cast: ClassVar[str] = "plain"
-    """How votes are cast: see `stakes.decision.rules.Votes`."""
+    """How votes are cast: see `stakes.decision.reader.Votes`."""
 
     def start(self, problem: Problem) -> Floats:
         """Return the logarithms of the initial weights, sample weights aside."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 
 from stakes.decision.calibration import CALIBRATIONS
+from stakes.decision.threshold_rules import THRESHOLDS
 from stakes.decision.weights import VOTE_WEIGHTS
 from stakes.exceptions import DecisionError
 from stakes.tree.leaves import LEAVES
@@ -17,7 +18,7 @@ CHOICES: dict[str, tuple[str | None, ...]] = {
     "output": (None, "average", "vote"),
     "vote_weight": (None, *VOTE_WEIGHTS, "node"),
     "calibration": (None, *CALIBRATIONS),
-    "threshold": ("half", "cost", "tuned", "mec_vote"),
+    "threshold": tuple(THRESHOLDS),
 }
 
 
@@ -44,10 +45,10 @@ class Decision:
         is natural: equal for bagging, node for weighted ensembles, the rule's own alpha for boosting.
     calibration : {"logistic", "logistic_bounded", "platt", "isotonic"}, default=None
         What makes a probability of the score (FRAMEWORK 7.5).
-    threshold : {"half", "cost", "tuned", "mec_vote"}, default="half"
+    threshold : {"half", "cost", "tuned"}, default="half"
         Positive iff the score is above 0.5; above the record's T_cs; or above the threshold that is cheapest on
-        validation records. On uncalibrated votes the last two are majority threshold adjustment. "mec_vote" multiplies
-        each vote by the cost of its being wrong, which gives the same outcomes as "cost" (FRAMEWORK 8.3).
+        validation records. On uncalibrated votes the last two are majority threshold adjustment; MEC-voting, which
+        multiplies each vote by the cost of its being wrong, has the same outcomes as "cost" on votes (FRAMEWORK 8.3).
 
     Examples
     --------
@@ -72,11 +73,7 @@ class Decision:
             value = getattr(self, name)
             if value not in choices:
                 raise DecisionError(f"{name}={value!r} is not known: choose from {', '.join(map(repr, choices))}")
-        about_votes = {
-            "member": self.member != "label",
-            "vote_weight": self.vote_weight is not None,
-            "threshold": self.threshold == "mec_vote",
-        }
+        about_votes = {"member": self.member != "label", "vote_weight": self.vote_weight is not None}
         named = [name for name, is_so in about_votes.items() if is_so]
         if named and self.output == "average":
             raise DecisionError(
@@ -84,10 +81,6 @@ class Decision:
             )
         if named and self.output is None:
             object.__setattr__(self, "output", "vote")
-        if self.threshold == "mec_vote" and self.calibration is not None:
-            raise DecisionError(
-                "threshold='mec_vote' counts votes, and calibration makes a probability of them: choose one of the two"
-            )
 
     def __repr__(self) -> str:
         changed = [f"{f.name}={getattr(self, f.name)!r}" for f in fields(self) if getattr(self, f.name) != f.default]
@@ -96,14 +89,25 @@ class Decision:
     @property
     def needs_costs(self) -> bool:
         """Whether the costs of the records to be decided on are needed (FRAMEWORK 8.5)."""
-        return self.member == "cost" or self.threshold in ("cost", "mec_vote")
+        return self.member == "cost" or THRESHOLDS[self.threshold].needs_costs
 
     @property
     def needs_validation(self) -> bool:
         """Whether something is chosen on validation records."""
-        return (
-            self.member == "tuned"
-            or self.threshold == "tuned"
-            or (self.vote_weight in VOTE_WEIGHTS and self.vote_weight != "equal")
-            or (self.calibration is not None and CALIBRATIONS[self.calibration].needs_data)
-        )
+        return self.tunes_members or self.tunes_cut
+
+    @property
+    def tunes_members(self) -> bool:
+        """Whether thresholds or vote weights of the members are chosen on validation records."""
+        return self.member == "tuned" or (self.vote_weight in VOTE_WEIGHTS and self.vote_weight != "equal")
+
+    @property
+    def tunes_cut(self) -> bool:
+        """Whether the calibration or the threshold of the ensemble's score is chosen on validation records."""
+        calibrates = self.calibration is not None and CALIBRATIONS[self.calibration].needs_data
+        return calibrates or self.tunes_threshold
+
+    @property
+    def tunes_threshold(self) -> bool:
+        """Whether the threshold of the ensemble's score is chosen on validation records."""
+        return THRESHOLDS[self.threshold].needs_data

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 from sklearn.utils.validation import check_is_fitted
 
 from stakes.decision.decision import Decision
-from stakes.decision.rules import Votes
 from stakes.decision.weights import VOTE_WEIGHTS
 from stakes.members import TreeMembers
 from stakes.tree.leaves import LEAVES
@@ -66,8 +65,7 @@ def decisions_for(estimator: Any) -> list[DecisionOption]:
     check_is_fitted(estimator)
     if not hasattr(estimator, "with_decision"):
         raise TypeError(f"{type(estimator).__name__} has no members to decide by: its decision is trained in")
-    votes: Votes = estimator._votes()
-    if not votes.averages:
+    if not estimator.votes_.averages:
         return list(_of_boosting(estimator.decision_.member, estimator.decision_.leaf))
     if not isinstance(estimator.members_, TreeMembers):
         return list(_of_models(len(estimator.members_)))
@@ -128,7 +126,7 @@ _WEIGHTS = {
     "squared_odds": "weights ((1-eps)/eps)^2",
     "node": "weights of the leaf",
 }
-_THRESHOLDS = {"half": "above 0.5", "cost": "above T_cs", "tuned": "above T_thr", "mec_vote": "times their cost"}
+_THRESHOLDS = {"half": "above 0.5", "cost": "above T_cs", "tuned": "above T_thr"}
 
 
 def describe(decision: Decision) -> str:

@@ -14,13 +14,14 @@ import polars as pl
 from stakes.catalog import Method, list_methods, make_classifier
 from stakes.costs import Costs
 from stakes.datasets.dataset import CostDataset, Parts
+from stakes.decision.cuts import apply_cuts, fit_cuts
 from stakes.decision.decision import Decision
 from stakes.decision.options import decisions_for
-from stakes.decision.rules import Evidence, Rules
 from stakes.exceptions import ClassMeansWarning
 from stakes.measures import MEASURES, auc, sums_of
 from stakes.paper.protocol import TREE_OF, Trial
 from stakes.paper.published import DECISION_FIELDS
+from stakes.records import Records
 from stakes.study.plan import settings_for, training_costs
 
 __all__ = ["Unit", "average", "run_unit", "unfitted", "units_of"]
@@ -87,14 +88,14 @@ def run_unit(classifier: Any, unit: Unit, parts: Parts) -> pl.DataFrame:
         )
     decisions = [option.decision for option in decisions_for(classifier)]
     rows = [_identity(unit, decision) for decision in decisions]
-    rules = Rules(decisions, classifier._votes())
+    records = Records(validation.frame, validation.target == 1, validation.costs, known_costs=validation.decision_costs)
     for name, part in (("validation", validation), ("test", test)):
         known = part.decision_costs
-        said = classifier.members_.say(classifier._read(part.frame, reset=False), 1)
+        readings = classifier.read(decisions, part.frame, fp_cost=known.fp, fn_cost=known.fn, validation=records)
         if name == "validation":
-            rules.fit(Evidence(said, part.target == 1, known, real_costs=part.costs))
-        scores = rules.scores(said, known)
-        _measure(rows, name, part, decisions, scores, np.array(rules.outcomes(scores, known)))
+            cuts = fit_cuts(decisions, readings, records)
+        decided = apply_cuts(cuts, readings, known)
+        _measure(rows, name, part, decisions, decided.scores, decided.outcomes)
     return pl.DataFrame(rows, schema_overrides={"vote_weight": pl.String, "calibration": pl.String})
 
 

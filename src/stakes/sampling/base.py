@@ -15,9 +15,10 @@ from sklearn.utils import check_consistent_length
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
+from stakes._rows import append_rows, fresh_index, take_rows
 from stakes.costs import Costs
 from stakes.exceptions import ClassMeansWarning, CostsError, SamplingError
-from stakes.sampling.rows import append_rows, drawn_rows, fresh_index, take_rows
+from stakes.sampling.rows import drawn_rows
 
 __all__ = ["CostSampler", "Counts", "MemberSampler", "Sample", "generator", "split_classes", "with_class_means"]
 

@@ -11,8 +11,8 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from stakes._rows import as_table, is_sparse
 from stakes.exceptions import SamplingError
-from stakes.sampling.rows import as_table, is_sparse
 
 __all__ = ["categorical_columns", "column_names", "encode"]
 

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
+from stakes._rows import as_table, is_sparse, take_rows
 from stakes.costs import Costs
 from stakes.exceptions import SamplingError
 from stakes.sampling.base import Counts, MemberSampler, Sample
-from stakes.sampling.rows import as_table, is_sparse, take_rows
 
 __all__ = ["ForeignSampler"]
 

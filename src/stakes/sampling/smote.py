@@ -12,12 +12,13 @@ from imblearn.over_sampling import SMOTE, SMOTEN, SMOTENC
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+from stakes._rows import append_rows, take_rows
 from stakes.costs import Costs
 from stakes.exceptions import SamplingError
 from stakes.sampling.base import CostSampler, Counts, MemberSampler, Sample, split_classes
 from stakes.sampling.encoding import categorical_columns, column_names, encode
 from stakes.sampling.ratio import class_sizes, cost_ratio
-from stakes.sampling.rows import append_rows, check_room, take_rows
+from stakes.sampling.rows import check_room
 from stakes.table import check_table
 
 __all__ = ["SMOTESampler"]

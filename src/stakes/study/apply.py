@@ -236,15 +236,14 @@ def score_to_probability(model: Any) -> dict[str, float]:
     Scores may be shares of votes, or contain the costs that the model was trained by. Kept with a model file as
     ``info["probability"]``, this is what `apply_model` expects costs by.
     """
-    evidence = model.validation_.evidence(model.members_, 1)
-    score = model.rules_.scores(evidence.said, evidence.costs, counts=evidence.counts)[0]
-    known = ~np.isnan(score)
-    return asdict(Platt.fit(score[known], evidence.positive[known], np.ones(int(known.sum()))))
+    readings, records = model.read_validation([model.cut_.decision])
+    score, known = model.cut_.scores(readings), readings.known
+    return asdict(Platt.fit(score[known], records.positive[known], np.ones(int(known.sum()))))
 
 
 def _probability(model: Any, info: dict[str, Any]) -> Callable[[NDArray[np.float64]], NDArray[np.float64]] | None:
     """Return how a score becomes a probability; None if that is not known."""
-    decision = model.rules_.decisions[0] if hasattr(model, "rules_") else None
+    decision = model.cut_.decision if hasattr(model, "cut_") else None
     is_calibrated = decision is not None and (decision.output == "average" or decision.calibration is not None)
     by_cost = decision is not None and decision.threshold == "cost"
     if is_calibrated and (by_cost or "probability" not in info):
@@ -256,12 +255,11 @@ def _decide(
     model: Any, X: pl.DataFrame, label: Any, given: dict[str, Any]
 ) -> tuple[NDArray[np.bool_], NDArray[np.float64], float | NDArray[np.float64]]:
     """Return whether each record is positive, its score, and what that was compared with."""
-    score = model.predict_proba(X, **given)[:, list(model.classes_).index(label)]
-    if not hasattr(model, "rules_"):  # taught by another model: costs are in its labels
+    if not hasattr(model, "evaluate"):  # taught by another model: costs are in its labels
+        score = model.predict_proba(X, **given)[:, list(model.classes_).index(label)]
         return model.predict(X, **given) == label, score, 0.5
-    everything = {"fp_cost": None, "fn_cost": None, "tp_cost": None, "tn_cost": None, **given}
-    costs = model._costs_of(X, len(X), everything, needed=model.rules_.needs_costs)
-    return model.rules_.outcomes([score], costs)[0], score, model.rules_.threshold(0, costs)
+    decided = model.evaluate([model.cut_.decision], X, **given, cuts=[model.cut_])
+    return decided.outcomes[0], decided.scores[0], decided.thresholds[0]
 
 
 class _Output:

@@ -19,13 +19,15 @@ from stakes.catalog import list_methods, make_classifier
 from stakes.cost_decision import CostDecisionClassifier
 from stakes.cost_tree import CostTreeClassifier
 from stakes.costs import Costs
+from stakes.decision.cuts import Cut, apply_cuts, fit_cuts
 from stakes.decision.decision import Decision
 from stakes.decision.options import decisions_for, describe
-from stakes.decision.rules import Evidence, Rules
+from stakes.decision.reader import Reader
 from stakes.encoded import EncodedClassifier
 from stakes.exceptions import ClassMeansWarning
 from stakes.measures import MEASURES, Measure, sums_of
-from stakes.members import Said
+from stakes.members import LeafAssignment
+from stakes.records import Records
 from stakes.study.data import StudyData
 from stakes.study.plan import PEERS, Config, Unit, training_costs
 from stakes.table import table_of
@@ -174,15 +176,15 @@ def run_unit(data: StudyData, config: Config, unit: Unit, ratios: Sequence[str] 
         priced = parts.priced(setting)
         if classifier is None:
             classifier = fit_unit(make_unit_classifier(config, unit, n_jobs), unit, priced)
-            said = {
-                part: classifier.members_.say(
+            leaves = {
+                part: classifier.members_.assign(
                     classifier._read(_features(classifier, getattr(parts, part)), reset=False), n_jobs
                 )
                 for part in PARTS
             }
-        frames.append(_decide(classifier, config, unit, priced, said, setting, n_jobs))
+        frames.append(_decide(classifier, config, unit, priced, leaves, setting, n_jobs))
         if unit.metacost != "none":
-            frames.append(_teach(classifier, config, unit, priced, said, setting, n_jobs))
+            frames.append(_teach(classifier, config, unit, priced, leaves, setting, n_jobs))
     return pl.concat(frames)
 
 
@@ -203,7 +205,7 @@ def _decide(
     config: Config,
     unit: Unit,
     parts: Parts,
-    said: dict[str, Said],
+    leaves: dict[str, LeafAssignment],
     setting: str,
     n_jobs: int,
 ) -> pl.DataFrame:
@@ -211,23 +213,29 @@ def _decide(
     if isinstance(unit.metacost, Decision):
         return _frame([], config)
     wanted = _wanted(classifier, unit)
-    rules = _ready(wanted, classifier, config, parts.validation, said["validation"])
+    reader, cuts = _ready(wanted, classifier, config, parts.validation, leaves["validation"])
     rows: list[dict[str, Any]] = [_described(unit, decision, setting) for decision in wanted]
     for part in PARTS:
         records: Part = getattr(parts, part)
-        scores = rules.scores(said[part], records.known, n_threads=n_jobs)
-        outcome = np.array(rules.outcomes(scores, records.known))
+        readings = reader.read(leaves[part], records.known, n_threads=n_jobs)
+        scores, outcome, _ = apply_cuts(cuts, readings, records.known)
         _measure(rows, part, records, outcome, scores, config)
     return _frame(_keep_best(rows, outcome, config), config)
 
 
 def _ready(
-    decisions: list[Decision], classifier: MemberClassifier, config: Config, validation: Part, said: Said
-) -> Rules:
+    decisions: list[Decision],
+    classifier: MemberClassifier,
+    config: Config,
+    validation: Part,
+    assignment: LeafAssignment,
+) -> tuple[Reader, list[Cut]]:
     """Return decisions whose choices are made on the validation records."""
-    assert validation.known is not None
-    evidence = Evidence(said, validation.positive, validation.known, real_costs=validation.costs)
-    return Rules(decisions, classifier._votes()).fit(evidence, max_fpr=config.max_fpr, max_share=config.max_acted)
+    assert validation.costs is not None
+    records = Records(None, validation.positive, validation.costs, known_costs=validation.known)
+    reader = Reader(decisions, classifier.votes_).fit(assignment, records)
+    readings = reader.read(assignment, records.known)
+    return reader, fit_cuts(decisions, readings, records, max_fpr=config.max_fpr, max_acted=config.max_acted)
 
 
 def _teach(
@@ -235,7 +243,7 @@ def _teach(
     config: Config,
     unit: Unit,
     parts: Parts,
-    said: dict[str, Said],
+    leaves: dict[str, LeafAssignment],
     setting: str,
     n_jobs: int,
 ) -> pl.DataFrame:
@@ -243,9 +251,10 @@ def _teach(
     wanted = _wanted(classifier, unit)
     if isinstance(unit.metacost, Decision):
         wanted = [decision for decision in wanted if decision == unit.metacost]
-    rules = _ready(wanted, classifier, config, parts.validation, said["validation"])
-    shown = classifier.members_.say(classifier._read(_features(classifier, parts.train), reset=False), n_jobs)
-    labels = rules.outcomes(rules.scores(shown, parts.train.costs, n_threads=n_jobs), parts.train.costs)
+    reader, cuts = _ready(wanted, classifier, config, parts.validation, leaves["validation"])
+    shown = classifier.members_.assign(classifier._read(_features(classifier, parts.train), reset=False), n_jobs)
+    readings = reader.read(shown, parts.train.costs, n_threads=n_jobs)
+    labels = apply_cuts(cuts, readings, parts.train.costs).outcomes
     rows = [_described(unit, decision, setting, taught=True) for decision in wanted]
     pupils = [_pupil(parts.train.binned, label.astype(np.int64), config.seed + unit.repeat) for label in labels]
     for part in PARTS:

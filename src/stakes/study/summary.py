@@ -62,7 +62,9 @@ def best_classifier(row: dict[str, Any], data: StudyData, config: Config, n_jobs
     decision = decision_of(row)
     unit = Unit(0, row["method"], row["train_costs"], (decision.member,))
     classifier = fit_unit(make_unit_classifier(config, unit, n_jobs), unit, parts)
-    limits = {"max_fpr": config.max_fpr, "max_acted": config.max_acted} if decision.threshold == "tuned" else {}
+    limits: dict[str, Any] = {}
+    if decision.threshold == "tuned":
+        limits = {"max_fpr": config.max_fpr, "max_acted": config.max_acted}
     return classifier.with_decision(decision, **limits)
 
 
@@ -167,7 +169,7 @@ def _curves(row: dict[str, Any], classifier: MemberClassifier, parts: Parts) -> 
     features = _features(classifier, test)
     score = classifier.predict_proba(features, fp_cost=known.fp, fn_cost=known.fn)[:, 1]
     outcome = classifier.predict(features, fp_cost=known.fp, fn_cost=known.fn)
-    threshold = classifier.rules_.threshold(0, known)
+    threshold = classifier.cut_.thresholds(known)
     curve = cost_curve(test.y, score, **given)
     roc = roc_points(test.y, score)
     gain = gain_curve(test.y, score, **given)

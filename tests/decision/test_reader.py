@@ -15,10 +15,13 @@ from scipy.optimize import minimize
 from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression
 
-from stakes import CostBaggingClassifier, Costs, CostTreeClassifier, Decision
-from stakes.decision.rules import Evidence, Rules, Votes, cost_share
+from stakes import CostBaggingClassifier, CostBoostClassifier, Costs, CostTreeClassifier, Decision
+from stakes.decision.cuts import apply_cuts, fit_cuts, fixed_cut
+from stakes.decision.reader import Reader, Votes, cost_share
+from stakes.decision.readings import Readings, Source
 from stakes.exceptions import CostsNeededError, DecisionError
-from stakes.members import Leaves, Said
+from stakes.members import LeafAssignment, LeafTable
+from stakes.records import Records
 from stakes.sampling import Bootstrap, MemberSampler
 
 LEAVES = ["frequency", "laplace", "m_estimate", "curtailment", "curtailment_laplace", "curtailment_m_estimate"]
@@ -34,7 +37,7 @@ def all_decisions(leaves: list[str], vote_weights: list[str]) -> list[Decision]:
     ways = [{"member": "label"}, *({"member": m, "leaf": leaf} for m, leaf in product(("cost", "tuned"), leaves))]
     votes = [
         Decision(output="vote", vote_weight=weight, **way, **end)
-        for way, weight, end in product(ways, vote_weights, [*ends, {"threshold": "mec_vote"}])
+        for way, weight, end in product(ways, vote_weights, ends)
     ]
     return averages + votes
 
@@ -130,7 +133,6 @@ class Reference:
         self.weight = np.ones(len(val)) if weight is None else weight
         # To the last bit as it is elsewhere: a leaf's probability may be the very same fraction.
         self.t_cs = {name: Costs(fp=data.fp, fn=data.fn).threshold() for name, data in (("val", val), ("new", new))}
-        self.costs = new.fp, new.fn
         self.judges = {"val": judges, "new": np.ones((len(new), len(self.m)), bool)}
         self._memory: dict[Any, Any] = {}
 
@@ -208,12 +210,8 @@ class Reference:
         leaf = "" if d.output == "vote" and d.member == "label" else d.leaf
         source = (d.output, d.member, leaf, d.vote_weight or "")
         score = self.once(self.calibrated, source, d.calibration, "new")
-        if d.threshold == "mec_vote":
-            fp, fn = self.costs
-            score = score * fn / (score * fn + (1 - score) * fp)
         cut = {
             "half": lambda: 0.5,
-            "mec_vote": lambda: 0.5,
             "cost": lambda: self.t_cs["new"],
             "tuned": lambda: self.once(self.threshold, source, d.calibration),
         }[d.threshold]()
@@ -315,21 +313,13 @@ WHERE = ["oob", "holdout", "holdout, weighed", "explicit", "training"]
 
 def check(clf: Any, reference: Reference, new: Any, decisions: list[Decision]) -> None:
     """Compare all decisions with the reference, made ready together and, some of them, one at a time."""
-    evidence = clf.validation_.evidence(clf.members_, 1)
-    rules = Rules(decisions, clf._votes()).fit(evidence)
-    said, costs = clf.members_.say(clf._read(new.X, reset=False)), Costs(fp=new.fp, fn=new.fn)
-    scores = rules.scores(said, costs)
-    outcomes = rules.outcomes(scores, costs)
+    scores, outcomes, _ = clf.evaluate(decisions, new.X, fp_cost=new.fp, fn_cost=new.fn)
     undecided = 0
     for i, decision in enumerate(decisions):
         score, outcome, margin = reference.decide(decision)
         close = 1e-5 if decision.calibration == "platt" else 1e-9
         np.testing.assert_allclose(scores[i], score, atol=close, err_msg=str(decision))
-        exact = (
-            decision.calibration is None
-            and decision.vote_weight in (None, "equal")
-            and decision.threshold != "mec_vote"
-        )
+        exact = decision.calibration is None and decision.vote_weight in (None, "equal")
         clear = (margin > close) | exact
         undecided += np.sum(~clear)
         np.testing.assert_array_equal(outcomes[i][clear], outcome[clear], err_msg=str(decision))
@@ -342,7 +332,7 @@ def check(clf: Any, reference: Reference, new: Any, decisions: list[Decision]) -
 @pytest.mark.parametrize("where", WHERE)
 def test_trees_decide_as_the_reference(where: str, holes: Any, fresh: Any) -> None:
     decisions = all_decisions(LEAVES, VOTE_WEIGHTS)
-    assert len(set(decisions)) == len(decisions) == 6 * 12 + 13 * 5 * 13
+    assert len(set(decisions)) == len(decisions) == 6 * 12 + 13 * 5 * 12
     check(*make_case(where, holes, fresh), decisions)
 
 
@@ -370,7 +360,7 @@ costs_with_ties = st.one_of(st.integers(0, 12).map(float), st.floats(1e-100, 1e1
 
 
 @st.composite
-def polls(draw: st.DrawFn) -> tuple[Said, Said, Any, Costs]:
+def polls(draw: st.DrawFn) -> tuple[LeafAssignment, LeafAssignment, Any, Costs]:
     """Random votes on records to validate on and to decide on, and random costs."""
     n, m = draw(st.integers(1, 4)), draw(st.integers(1, 12))
     p = np.array(draw(st.lists(st.integers(0, 8), min_size=2 * n * m, max_size=2 * n * m))) / 8
@@ -379,7 +369,8 @@ def polls(draw: st.DrawFn) -> tuple[Said, Said, Any, Costs]:
     ids = np.arange(n * m, dtype=np.int32).reshape(n, m)
     member = np.tile(np.arange(m), n)
     val, new = (
-        Said(ids, Leaves(member, half > 0.5, lambda leaf, half=half: half)) for half in (p[: n * m], p[n * m :])
+        LeafAssignment(ids, LeafTable(member, half > 0.5, lambda leaf, half=half: half))
+        for half in (p[: n * m], p[n * m :])
     )
     return val, new, positive, Costs(fp=fp, fn=fn)
 
@@ -388,12 +379,14 @@ def polls(draw: st.DrawFn) -> tuple[Said, Said, Any, Costs]:
 @settings(max_examples=400)
 def test_mec_voting_is_majority_threshold_adjustment(poll: Any, member: str, vote_weight: str) -> None:
     val, new, positive, costs = poll
-    way = {"member": member, "vote_weight": vote_weight, "output": "vote"}
-    decisions = [Decision(threshold="mec_vote", **way), Decision(threshold="cost", **way)]
-    rules = Rules(decisions).fit(Evidence(val, positive, costs))
-    scores = rules.scores(new, costs)
-    assert all(np.isfinite(score).all() and (score >= 0).all() and (score <= 1).all() for score in scores)
-    np.testing.assert_array_equal(*rules.outcomes(scores, costs))
+    decision = Decision(member=member, vote_weight=vote_weight, output="vote", threshold="cost")
+    reader = Reader([decision]).fit(val, Records(None, positive, costs))
+    readings = reader.read(new, costs)
+    weighed = cost_share(readings.scores[readings.source(decision)], costs)
+    assert np.isfinite(weighed).all()
+    assert (weighed >= 0).all()
+    assert (weighed <= 1).all()
+    np.testing.assert_array_equal(weighed > 0.5, fixed_cut(decision).outcomes(readings, costs))
 
 
 def test_mec_voting_is_majority_threshold_adjustment_also_where_votes_and_costs_tie() -> None:
@@ -419,14 +412,14 @@ def test_share_of_cost_weighed_votes(share: float, fp: float, fn: float, step: i
             assert weighed == pytest.approx(s * fn / (s * fn + (1 - s) * fp), abs=1e-9)
 
 
-# What boosting asks of the rules (FRAMEWORK 7.2)
+# What boosting asks of the reader (FRAMEWORK 7.2)
 
 
 @pytest.fixture
-def leaves_with_weights() -> tuple[Said, Any, Costs]:
+def leaves_with_weights() -> tuple[LeafAssignment, Any, Costs]:
     """Five records in three trees of two leaves each, with weights in the leaves."""
     weights = np.array([[3.0, 1.0], [1.0, 2.0], [2.0, 2.0], [0.0, 5.0], [4.0, 1.0], [1.0, 1.0]])
-    leaves = Leaves(
+    leaves = LeafTable(
         np.array([0, 0, 1, 1, 2, 2]),
         weights[:, 1] > weights[:, 0],
         lambda leaf: weights[:, 1] / weights.sum(axis=1),
@@ -435,15 +428,15 @@ def leaves_with_weights() -> tuple[Said, Any, Costs]:
     )
     ids = np.array([[0, 2, 4], [1, 2, 5], [0, 3, 5], [1, 3, 4], [1, 2, 4]], dtype=np.int32)
     costs = Costs(fp=[1.0, 2.0, 1.0, 3.0, 5.0], fn=[4.0, 1.0, 1.0, 2.0, 0.0])
-    return Said(ids, leaves), np.array([0.5, 2.0, 1.0]), costs
+    return LeafAssignment(ids, leaves), np.array([0.5, 2.0, 1.0]), costs
 
 
 def test_votes_cast_by_cost_count_their_cost(leaves_with_weights: Any) -> None:
-    said, alpha, costs = leaves_with_weights
-    rules = Rules([Decision(output="vote")], Votes("vote", averages=False, weight=alpha, cast="by_cost")).fit(None)
-    (score,) = rules.scores(said, costs)
+    assignment, alpha, costs = leaves_with_weights
+    reader = Reader([Decision(output="vote")], Votes("vote", averages=False, weight=alpha, cast="by_cost"))
+    (score,) = reader.read(assignment, costs).scores.values()
     for i in range(5):
-        votes = [(alpha[m], said.leaves.label[said.ids[i, m]]) for m in range(3)]
+        votes = [(alpha[m], assignment.leaves.label[assignment.ids[i, m]]) for m in range(3)]
         ayes = sum(a * costs.fn[i] for a, positive in votes if positive)
         noes = sum(a * costs.fp[i] for a, positive in votes if not positive)
         assert score[i] == pytest.approx(ayes / (ayes + noes) if ayes + noes else 0.5)
@@ -452,14 +445,16 @@ def test_votes_cast_by_cost_count_their_cost(leaves_with_weights: Any) -> None:
 def test_signed_votes_count_the_costs_in_the_leaf_and_their_score_keeps_the_order_of_the_sum(
     leaves_with_weights: Any,
 ) -> None:
-    said, alpha, costs = leaves_with_weights
-    rules = Rules([Decision(output="vote")], Votes("vote", averages=False, weight=alpha, cast="signed")).fit(None)
-    (score,) = rules.scores(said, costs)
-    (outcome,) = rules.outcomes([score], costs)
+    assignment, alpha, costs = leaves_with_weights
+    decision = Decision(output="vote")
+    reader = Reader([decision], Votes("vote", averages=False, weight=alpha, cast="signed"))
+    readings = reader.read(assignment, costs)
+    (score,) = readings.scores.values()
+    outcome = fixed_cut(decision).outcomes(readings)
     for i in range(5):
         votes = []
         for m in range(3):
-            negative, positive = said.leaves.weights[said.ids[i, m]]
+            negative, positive = assignment.leaves.weights[assignment.ids[i, m]]
             votes.append(alpha[m] * (positive * costs.fn[i] - negative * costs.fp[i]))
         largest = 0.5 * 3 + 2.0 * 5 + 1.0 * 4  # alpha times the heaviest class of all leaves
         assert score[i] == pytest.approx(0.5 + sum(votes) / (costs.fp[i] + costs.fn[i]) / (2 * largest))
@@ -472,17 +467,16 @@ def test_signed_score_is_above_one_half_iff_the_sum_of_votes_is_positive(seed: i
     rng = np.random.default_rng(seed)
     weights = rng.integers(0, 3, (4, 2)) * 10.0 ** rng.integers(-12, 3, (4, 1))
     label = weights[:, 1] > weights[:, 0]
-    said = Said(
-        np.array([[0, 2], [0, 3], [1, 2], [1, 3]], np.int32), Leaves(np.array([0, 0, 1, 1]), label, len, weights)
-    )
+    leaves = LeafTable(np.array([0, 0, 1, 1]), label, len, weights)
+    assignment = LeafAssignment(np.array([[0, 2], [0, 3], [1, 2], [1, 3]], np.int32), leaves)
     alpha, costs = 10.0 ** rng.uniform(-3, 2, 2), Costs(fp=rng.integers(0, 3, 4), fn=rng.integers(0, 3, 4))
-    rules = Rules([Decision(output="vote")], Votes("vote", averages=False, weight=alpha, cast="signed")).fit(None)
-    (score,) = rules.scores(said, costs)
+    reader = Reader([Decision(output="vote")], Votes("vote", averages=False, weight=alpha, cast="signed"))
+    (score,) = reader.read(assignment, costs).scores.values()
     threshold = costs.threshold()
     total = np.zeros(4)
     for i in range(4):
         for m in range(2):
-            negative, positive = weights[said.ids[i, m]]
+            negative, positive = weights[assignment.ids[i, m]]
             total[i] += alpha[m] * (positive * (1 - threshold[i]) - negative * threshold[i])
     np.testing.assert_array_equal(score > 0.5, total > 0)
     assert ((score >= 0) & (score <= 1)).all()
@@ -490,26 +484,27 @@ def test_signed_score_is_above_one_half_iff_the_sum_of_votes_is_positive(seed: i
 
 @pytest.mark.parametrize("cast", ["by_cost", "signed"])
 def test_votes_that_depend_on_costs_need_them(cast: str, leaves_with_weights: Any) -> None:
-    said, alpha, _ = leaves_with_weights
+    assignment, alpha, _ = leaves_with_weights
     votes = Votes("vote", averages=False, weight=alpha, cast=cast)
-    rules = Rules([Decision(output="vote")], votes).fit(None)
-    assert rules.needs_costs
+    reader = Reader([Decision(output="vote")], votes)
+    assert reader.needs_costs
     with pytest.raises(CostsNeededError, match="fp_cost= and fn_cost="):
-        rules.scores(said, None)
+        reader.read(assignment, None)
     # Other weights are asked for by the decision, and votes are plain again.
-    assert not Rules([Decision(vote_weight="equal")], votes).needs_costs
+    assert not Reader([Decision(vote_weight="equal")], votes).needs_costs
 
 
 # Limits, gaps and errors
 
 
-@pytest.mark.parametrize(("limit", "value"), [("max_fpr", 0.05), ("max_share", 0.1), ("max_fpr", 0.0)])
+@pytest.mark.parametrize(("limit", "value"), [("max_fpr", 0.05), ("max_acted", 0.1), ("max_fpr", 0.0)])
 def test_tuned_thresholds_can_be_limited(limit: str, value: float, holes: Any, fresh: Any) -> None:
     """The cheapest of all cuts that keep to the limit, tried one by one."""
     clf = ensemble().fit(holes.X, holes.y, **holes.costs, X_val=fresh.X, y_val=fresh.y, fp_cost_val=1, fn_cost_val=9)
-    evidence = clf.validation_.evidence(clf.members_, 1)
-    rules = Rules([Decision(threshold="tuned")]).fit(evidence, **{limit: value})
-    (score,) = rules.scores(evidence.said, evidence.costs)
+    decisions = [Decision(threshold="tuned")]
+    readings, records = clf.read_validation(decisions)
+    (cut,) = fit_cuts(decisions, readings, records, **{limit: value})
+    score = cut.scores(readings)
 
     def bill(threshold: float) -> float:
         acted, positive = score > threshold, fresh.y == 1
@@ -517,39 +512,40 @@ def test_tuned_thresholds_can_be_limited(limit: str, value: float, holes: Any, f
             return inf
         return float((acted & ~positive).sum() + 9 * (~acted & positive).sum())
 
-    assert bill(rules.threshold(0, None)) == min(bill(t) for t in [-1.0, *score])
+    assert bill(cut.thresholds()) == min(bill(t) for t in [-1.0, *score])
 
 
 @pytest.mark.parametrize("calibration", [None, "platt"])
 @pytest.mark.parametrize("output", ["average", "vote"])
 def test_a_record_that_nobody_judges_has_no_score_and_no_say(output: str, calibration: str | None, holes: Any) -> None:
     clf = ensemble().fit(holes.X, holes.y, **holes.costs)
-    all_known = clf.validation_.evidence(clf.members_, 1)
-    counts = all_known.counts.copy()
-    counts[:120] = False
+    assignment, records = clf.validation_.assignment(clf.members_, 1), clf.validation_.records
+    out_of_bag = clf.validation_.out_of_bag.copy()
+    out_of_bag[:120] = False
     decision = Decision(output=output, calibration=calibration, threshold="tuned")
-    rules = Rules([decision]).fit(replace(all_known, counts=counts))
-    (score,) = rules.scores(all_known.said, all_known.costs, counts=counts)
-    np.testing.assert_array_equal(np.isnan(score), ~counts.any(axis=1))
-    rest = slice(120, None)
-    half = Evidence(
-        Said(all_known.said.ids[rest], all_known.said.leaves),
-        all_known.positive[rest],
-        all_known.costs[rest],
-        counts[rest],
-    )
-    assert rules.threshold(0, None) == Rules([decision]).fit(half).threshold(0, None)
+    readings = Reader([decision]).read(assignment, records.costs, out_of_bag=out_of_bag)
+    np.testing.assert_array_equal(readings.known, out_of_bag.any(axis=1))
+    (cut,) = fit_cuts([decision], readings, records)
+    assert not cut.outcomes(readings)[~readings.known].any()
+    rest = np.arange(120, len(records))
+    (of_half,) = fit_cuts([decision], readings.take(rest), records.take(rest))
+    assert cut.thresholds() == of_half.thresholds()
+    everyone = Reader([decision]).read(assignment, records.costs, out_of_bag=clf.validation_.out_of_bag)
+    (of_rows,) = fit_cuts([decision], everyone, records, rows=rest)
+    assert cut.thresholds() == of_rows.thresholds()
 
 
 def test_votes_of_leaves_that_cost_nothing_leave_the_question_open() -> None:
-    leaves = Leaves(
+    leaves = LeafTable(
         np.array([0, 0, 1]), np.array([True, False, True]), lambda leaf: np.ones(3), None, np.array([0.0, 0, 2])
     )
-    said = Said(np.array([[0, 2], [1, 2]], dtype=np.int32), leaves)
-    rules = Rules([Decision(output="vote")], Votes("vote", by_node=True)).fit(None)
-    np.testing.assert_array_equal(rules.scores(said, None)[0], [1.0, 1.0])
+    assignment = LeafAssignment(np.array([[0, 2], [1, 2]], dtype=np.int32), leaves)
+    reader = Reader([Decision(output="vote")], Votes("vote", by_node=True))
+    (score,) = reader.read(assignment, None).scores.values()
+    np.testing.assert_array_equal(score, [1.0, 1.0])
     only_first = np.array([[True, False], [True, False]])
-    np.testing.assert_array_equal(rules.scores(said, None, counts=only_first)[0], [0.5, 0.5])
+    (score,) = reader.read(assignment, None, out_of_bag=only_first).scores.values()
+    np.testing.assert_array_equal(score, [0.5, 0.5])
 
 
 @pytest.mark.parametrize(
@@ -562,32 +558,34 @@ def test_votes_of_leaves_that_cost_nothing_leave_the_question_open() -> None:
 )
 def test_a_decision_that_does_not_fit_the_ensemble_is_an_error(decision: Decision, votes: Votes, message: str) -> None:
     with pytest.raises(DecisionError, match=message):
-        Rules([decision], votes)
+        Reader([decision], votes)
 
 
 def test_what_is_chosen_on_validation_records_needs_some() -> None:
-    for decision in (Decision(threshold="tuned"), Decision(member="tuned"), Decision(calibration="platt")):
+    for decision in (Decision(threshold="tuned"), Decision(calibration="platt")):
         with pytest.raises(DecisionError, match=r"none were kept: fit with validation= or X_val="):
-            Rules([decision]).fit(None)
-    Rules([Decision(calibration="logistic_bounded"), Decision(threshold="cost"), Decision(vote_weight="equal")]).fit(
-        None
-    )
+            fixed_cut(decision)
+    assert Reader([Decision(member="tuned")]).needs_records
+    for decision in (Decision(calibration="logistic_bounded"), Decision(threshold="cost")):
+        fixed_cut(decision)
+    assert not Reader([Decision(vote_weight="equal")]).needs_records
 
 
 def test_calibrations_in_closed_form_need_no_evidence(leaves_with_weights: Any) -> None:
-    said, alpha, costs = leaves_with_weights
+    assignment, alpha, costs = leaves_with_weights
     decisions = [Decision(output="vote", calibration=name) for name in (None, "logistic_bounded", "logistic")]
-    rules = Rules(decisions, Votes("vote", averages=False, weight=alpha)).fit(None)
-    share, printed, original = rules.scores(said, costs)
+    readings = Reader(decisions, Votes("vote", averages=False, weight=alpha)).read(assignment, costs)
+    share, printed, original = apply_cuts([fixed_cut(decision) for decision in decisions], readings).scores
     np.testing.assert_allclose(printed, 1 / (1 + np.exp(-2 * (2 * share - 1))))
-    signs = np.where(said.leaves.label[said.ids], 1, -1)
+    signs = np.where(assignment.leaves.label[assignment.ids], 1, -1)
     np.testing.assert_allclose(original, 1 / (1 + np.exp(-2 * (signs @ alpha))))
 
 
 def test_a_threshold_by_cost_needs_the_costs(leaves_with_weights: Any) -> None:
-    rules = Rules([Decision(output="average", threshold="cost")]).fit(None)
+    decision = Decision(output="average", threshold="cost")
+    readings = Reader([decision]).read(leaves_with_weights[0], None)
     with pytest.raises(CostsNeededError, match="needs the costs of the records"):
-        rules.outcomes([np.array([0.2, 0.7])], None)
+        fixed_cut(decision).outcomes(readings)
 
 
 # Costs that an outcome reveals (FRAMEWORK 8.5)
@@ -598,13 +596,14 @@ def test_choices_are_charged_by_real_costs_and_votes_cast_by_known_ones(weighted
     rng = np.random.default_rng(0)
     n, n_members, n_leaves = 80, 3, 6
     p = np.sort(rng.random((n_members, n_leaves))).ravel()
-    leaves = Leaves(np.repeat(np.arange(n_members), n_leaves), p > 0.5, lambda leaf: p)
+    leaves = LeafTable(np.repeat(np.arange(n_members), n_leaves), p > 0.5, lambda leaf: p)
     ids = (rng.integers(n_leaves, size=(n, n_members)) + n_leaves * np.arange(n_members)).astype(np.int32)
     positive = rng.random(n) < p[ids].mean(axis=1)
     weight = rng.integers(1, 4, n).astype(float) if weighted else None
     known = Costs(fp=rng.lognormal(0, 1, n), fn=rng.lognormal(1, 1, n))
     real = Costs(fp=1.0, fn=rng.lognormal(2, 2, n))
-    evidence = Evidence(Said(ids, leaves), positive, known, weight=weight, real_costs=real)
+    assignment = LeafAssignment(ids, leaves)
+    records = Records(None, positive, real, weight, known_costs=known)
 
     def bill(acted: Any) -> float:
         wrong = np.where(positive, ~acted, acted)
@@ -615,13 +614,90 @@ def test_choices_are_charged_by_real_costs_and_votes_cast_by_known_ones(weighted
         Decision(member="tuned", output="vote"),
         Decision(member="cost", output="vote", vote_weight="accuracy"),
     ]
-    rules = Rules(decisions).fit(evidence)
+    reader = Reader(decisions).fit(assignment, records)
+    tuned, *_ = fit_cuts(decisions, reader.read(assignment, known), records)
     mean = p[ids].mean(axis=1)
     cheapest = min(bill(mean > cut) for cut in [-1.0, *mean])
-    assert bill(mean > rules.threshold(0, None)) == pytest.approx(cheapest)
+    assert bill(mean > tuned.thresholds()) == pytest.approx(cheapest)
     for m in range(n_members):
         own = p[ids[:, m]]
         cheapest = min(bill(own > cut) for cut in [-1.0, *own])
-        assert bill(own > rules.member_thresholds_["frequency"][m]) == pytest.approx(cheapest)
+        assert bill(own > reader.member_thresholds_["frequency"][m]) == pytest.approx(cheapest)
         error = bill(own > known.threshold()) / bill(~positive)
-        assert rules.member_errors_["cost", "frequency"][m] == pytest.approx(error)
+        assert reader.member_errors_["cost", "frequency"][m] == pytest.approx(error)
+
+
+# Many decisions on members trained once, and cuts fitted elsewhere
+
+
+def test_scores_of_folds_are_joined_in_the_order_of_the_records(holes: Any, fresh: Any) -> None:
+    decisions = [Decision(threshold="tuned"), Decision(output="vote"), Decision(output="vote", calibration="platt")]
+    clf = ensemble().fit(holes.X, holes.y, **holes.costs)
+    whole = clf.read(decisions, fresh.X)
+    rows = np.array_split(np.random.default_rng(0).permutation(len(fresh)), 3)
+    joined = Readings.join([clf.read(decisions, fresh.X[part]) for part in rows], rows)
+    assert (
+        list(joined.scores)
+        == list(whole.scores)
+        == [Source("average", "frequency"), Source("vote", "", "label", "own")]
+    )
+    for source, score in whole.scores.items():
+        np.testing.assert_array_equal(joined.scores[source], score)
+    with pytest.raises(ValueError, match="every row number from 0 on exactly once"):
+        Readings.join([whole, whole], [rows[0], rows[0]])
+    with pytest.raises(ValueError, match="not read for the same decisions"):
+        Readings.join([clf.read(decisions[:1], fresh.X[rows[0]]), whole.take(rows[1]), whole.take(rows[2])], rows)
+    with pytest.raises(ValueError, match="was not among the decisions"):
+        whole.source(Decision(member="cost"))
+
+
+def test_the_logistic_correction_of_joined_scores_goes_by_the_votes_of_each_model(holes: Any, fresh: Any) -> None:
+    decision = Decision(calibration="logistic")
+    halves = np.arange(0, len(fresh), 2), np.arange(1, len(fresh), 2)
+    models = [
+        CostBoostClassifier(n_estimators=n, decision=Decision()).fit(holes.X, holes.y, **holes.costs) for n in (3, 9)
+    ]
+    parts = [model.read([decision], fresh.X[rows]) for model, rows in zip(models, halves, strict=True)]
+    score = fixed_cut(decision).scores(Readings.join(parts, halves))
+    for model, rows in zip(models, halves, strict=True):
+        np.testing.assert_array_equal(score[rows], model.with_decision(decision).predict_proba(fresh.X[rows])[:, 1])
+
+
+def test_a_cut_fitted_elsewhere_decides_in_a_trained_model(holes: Any, fresh: Any) -> None:
+    clf = ensemble().fit(holes.X, holes.y, **holes.costs)
+    decisions = [Decision(threshold="tuned"), Decision(calibration="isotonic", threshold="cost")]
+    costs = {"fp_cost": fresh.fp, "fn_cost": fresh.fn}
+    readings = clf.read(decisions, fresh.X)
+    records = Records(None, fresh.y == 1, Costs(fp=fresh.fp, fn=fresh.fn))
+    cuts = fit_cuts(decisions, readings, records)
+    assert cuts[0].thresholds() != clf.with_decision(decisions[0]).cut_.thresholds()
+    evaluation = clf.evaluate(decisions, fresh.X, **costs, cuts=cuts)
+    for i, (decision, cut) in enumerate(zip(decisions, cuts, strict=True)):
+        moved = clf.with_decision(decision, cut=cut)
+        assert moved.members_ is clf.members_
+        np.testing.assert_array_equal(moved.predict(fresh.X, **costs) == 1, evaluation.outcomes[i])
+        np.testing.assert_array_equal(cut.outcomes(readings, records.costs), evaluation.outcomes[i])
+        np.testing.assert_array_equal(moved.predict_proba(fresh.X)[:, 1], evaluation.scores[i])
+    # The cheapest threshold on these very records is at least as cheap as any other.
+    own = clf.evaluate(decisions, fresh.X, **costs)
+    loss = records.loss
+    assert loss[evaluation.outcomes[0] != records.positive].sum() <= loss[own.outcomes[0] != records.positive].sum()
+    with pytest.raises(DecisionError, match="cut= was chosen for"):
+        clf.with_decision(decisions[1], cut=cuts[0])
+    with pytest.raises(DecisionError, match="max_fpr limits a tuned threshold"):
+        clf.with_decision(decisions[0], cut=cuts[0], max_fpr=0.1)
+
+
+def test_decisions_that_differ_in_their_threshold_only_share_their_scores(holes: Any, fresh: Any) -> None:
+    clf = ensemble().fit(holes.X, holes.y, **holes.costs)
+    decisions = [Decision(threshold=threshold, calibration="platt") for threshold in THRESHOLDS]
+    scores = clf.evaluate(decisions, fresh.X, fp_cost=fresh.fp, fn_cost=fresh.fn).scores
+    assert scores[0] is scores[1] is scores[2]
+
+
+@pytest.mark.parametrize("limit", [-0.1, 1.5])
+def test_limits_are_shares(limit: float, holes: Any) -> None:
+    clf = ensemble().fit(holes.X, holes.y, **holes.costs)
+    decisions = [Decision(threshold="tuned")]
+    with pytest.raises(DecisionError, match=f"max_acted={limit} is not a share"):
+        fit_cuts(decisions, *clf.read_validation(decisions), max_acted=limit)

@@ -1,0 +1,316 @@
+"""Reading the scores of many decisions off the members of one ensemble.
+
+Any number of decisions are read together, because they share most of the work: one pass over records and members. What
+happens to a score afterwards, calibration and threshold, is the matter of `stakes.decision.cuts`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stakes.costs import Costs
+from stakes.decision.calibration import CALIBRATIONS
+from stakes.decision.decision import Decision
+from stakes.decision.readings import OWN, Readings, Source
+from stakes.decision.tally import Ballot, leaf_losses, member_losses, tally
+from stakes.decision.thresholds import best_cut
+from stakes.decision.weights import VOTE_WEIGHTS, vote_weights
+from stakes.exceptions import CostsNeededError, DecisionError
+from stakes.members import LeafAssignment, LeafTable
+from stakes.records import Records
+
+__all__ = ["Reader", "Votes", "cost_share"]
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+
+class Votes(NamedTuple):
+    """How an ensemble votes when a decision does not say."""
+
+    output: str = "average"
+    averages: bool = True  # whether the mean of the members' probabilities is a probability
+    weight: Floats | None = None  # of each member (boosting: alpha); None for equal ones
+    by_node: bool = False  # times the mean weight of the records in the leaf (weighted ensembles)
+    cast: str = "plain"  # or "by_cost" (CSB), or "signed" (UBoost): see FRAMEWORK 7.2
+
+    @property
+    def needs_costs(self) -> bool:
+        """Whether votes depend on the costs of the record."""
+        return self.cast != "plain"
+
+
+class Reader:
+    """Reads the scores of some decisions off the members of one ensemble.
+
+    Parameters
+    ----------
+    decisions : sequence of Decision
+    votes : Votes, default=None
+        How the ensemble votes where a decision leaves it open.
+
+    Attributes
+    ----------
+    sources : list of Source
+        The distinct scores to read.
+    member_thresholds_ : dict of str to ndarray of shape (n_members,)
+        By leaf probability: the cheapest threshold of each member on the records of `fit`.
+    member_errors_ : dict of (str, str) to ndarray of shape (n_members,)
+        By way of voting and leaf probability: the error of each member, weighted by cost.
+    """
+
+    def __init__(self, decisions: Sequence[Decision], votes: Votes | None = None) -> None:
+        self.votes = votes = votes or Votes()
+        for decision in decisions:
+            _check_fits(decision, votes)
+        self.sources = self._sources(decisions)
+        self.with_total = self._sources(filter(_needs_total, decisions))
+        self.member_thresholds_: dict[str, Floats] = {}
+        self.member_errors_: dict[tuple[str, str], Floats] = {}
+
+    def _sources(self, decisions: Iterable[Decision]) -> list[Source]:
+        return list(dict.fromkeys(Source.of(decision, self.votes.output) for decision in decisions))
+
+    def reads(self, decisions: Sequence[Decision]) -> bool:
+        """Return whether the scores of all these decisions are read."""
+        with_total = self._sources(filter(_needs_total, decisions))
+        return set(self._sources(decisions)) <= set(self.sources) and set(with_total) <= set(self.with_total)
+
+    @property
+    def _vote_sources(self) -> list[Source]:
+        return [source for source in self.sources if source.output == "vote"]
+
+    @property
+    def needs_costs(self) -> bool:
+        """Whether the scores depend on the costs of the records: members or votes go by them."""
+        votes = self._vote_sources
+        own = any(source.vote_weight == OWN for source in votes)
+        return any(source.member == "cost" for source in votes) or (own and self.votes.needs_costs)
+
+    @property
+    def needs_records(self) -> bool:
+        """Whether something about the members must be chosen on validation records."""
+        return any(_is_chosen(source) for source in self._vote_sources)
+
+    @property
+    def leaves(self) -> set[str]:
+        """The leaf probabilities that are read."""
+        return {source.leaf for source in self.sources} - {""}
+
+    def fit(self, assignment: LeafAssignment, records: Records, out_of_bag: Bools | None = None) -> Self:
+        """Choose the thresholds of members, and find their errors, on records with known classes.
+
+        Parameters
+        ----------
+        assignment : LeafAssignment
+            The leaves of the records in the members.
+        records : Records
+            Members vote by the known costs, and are charged by the real ones.
+        out_of_bag : ndarray of shape (n_records, n_members) or None, default=None
+            Whether each member was not trained on each record, and so judges it; None if all judge all.
+        """
+        leaves, ids, loss = assignment.leaves, assignment.ids, records.loss
+        counts = np.empty((0, 0), np.bool_) if out_of_bag is None else out_of_bag
+        votes = self._vote_sources
+        tuned = {source.leaf for source in votes if source.member == "tuned"}
+        if tuned:
+            losses = leaf_losses(ids, counts, records.positive, loss, leaves.label.size)
+            by_member = np.argsort(leaves.member, kind="stable")
+            parts = np.split(by_member, np.cumsum(np.bincount(leaves.member))[:-1])
+            for leaf in tuned:
+                p = leaves.probability(leaf)
+                self.member_thresholds_[leaf] = np.array(
+                    [best_cut(p[part], losses[part, 1], losses[part, 0]).threshold for part in parts]
+                )
+        if any(source.vote_weight in VOTE_WEIGHTS for source in votes):
+            # Of all columns: `read` weighs each in every way that is asked for.
+            columns = _fixed_first({(source.member, source.leaf) for source in votes})
+            ballot = self._ballot(leaves, columns, [], None)
+            threshold = _thresholds(records.known, len(records))
+            wrong, judged = member_losses(ids, counts, records.positive, loss, threshold, *ballot[:3])
+            for c, column in enumerate(columns):
+                with np.errstate(invalid="ignore"):
+                    self.member_errors_[column] = np.where(judged > 0, wrong[:, c] / judged, 0.5)
+        return self
+
+    def read(
+        self,
+        assignment: LeafAssignment,
+        costs: Costs | None,
+        *,
+        out_of_bag: Bools | None = None,
+        n_threads: int = 1,
+    ) -> Readings:
+        """Return the scores of all sources.
+
+        Parameters
+        ----------
+        assignment : LeafAssignment
+            The leaves of the records in the members.
+        costs : Costs or None
+            Their costs as known when deciding; None is enough where no score needs them.
+        out_of_bag : ndarray of shape (n_records, n_members), default=None
+            Whether a member judges a record; records that no member judges get NaN. None if all judge all.
+        n_threads : int, default=1
+        """
+        if costs is None and self.needs_costs:
+            raise CostsNeededError("this decision needs the costs of the records: pass fp_cost= and fn_cost=")
+        threshold = _thresholds(costs, assignment.ids.shape[0])
+        scores = self._averages(assignment, threshold, out_of_bag, n_threads)
+        totals: dict[Source, Floats] = {}
+        votes = self._vote_sources
+        signed = [source for source in votes if source.vote_weight == OWN and self.votes.cast == "signed"]
+        for source in signed:
+            alpha = self._weight(OWN, ("", ""), assignment.ids.shape[1])
+            scores[source], totals[source] = _signed(assignment, alpha, threshold, out_of_bag)
+        for by_node in (False, True):
+            mine = [source for source in votes if source not in signed and self._by_node(source) == by_node]
+            if not mine:
+                continue
+            leaves = assignment.leaves
+            columns = _fixed_first({(source.member, source.leaf) for source in mine})
+            weights = sorted({source.vote_weight for source in mine})
+            ballot = self._ballot(leaves, columns, weights, leaves.mean_weight if by_node else None)
+            _, share, total = tally(assignment.ids, ballot, threshold, out_of_bag, n_threads)
+            for source in mine:
+                c, w = columns.index((source.member, source.leaf)), weights.index(source.vote_weight)
+                scores[source] = np.ascontiguousarray(share[:, c, w])
+                if source.vote_weight == OWN and self.votes.cast == "by_cost":
+                    assert costs is not None
+                    scores[source] = cost_share(scores[source], costs)
+                if source in self.with_total:
+                    totals[source] = np.ascontiguousarray(total[:, c, w])
+        in_order = {source: scores[source] for source in self.sources}
+        return Readings(in_order, {source: totals[source] for source in self.with_total}, self.votes.output)
+
+    def _averages(
+        self, assignment: LeafAssignment, threshold: Floats, out_of_bag: Bools | None, n_threads: int
+    ) -> dict[Source, Floats]:
+        averages = [source for source in self.sources if source.output == "average"]
+        if not averages:
+            return {}
+        leaves = assignment.leaves
+        ballot = Ballot(
+            np.column_stack([leaves.sampled_probability(source.leaf) for source in averages]),
+            np.empty((leaves.label.size, 0), np.bool_),
+            np.empty(0, np.int64),
+            np.ones((leaves.n_members, 0, 0)),
+            np.empty(0),
+        )
+        average, _, _ = tally(assignment.ids, ballot, threshold, out_of_bag, n_threads)
+        return {source: leaves.corrected_mean(np.ascontiguousarray(average[:, k])) for k, source in enumerate(averages)}
+
+    def _ballot(
+        self, leaves: LeafTable, columns: list[tuple[str, str]], weights: list[str], leaf_weight: Floats | None
+    ) -> Ballot:
+        """Return what `tally` reads for these columns of votes and ways of weighing them."""
+        fixed = [column for column in columns if column[0] != "cost"]
+        by_cost = [column for column in columns if column[0] == "cost"]
+        kinds = sorted({leaf for _, leaf in by_cost})
+        outcomes = [
+            leaves.label
+            if member == "label"
+            else leaves.probability(leaf) > self.member_thresholds_[leaf][leaves.member]
+            for member, leaf in fixed
+        ]
+        weight = np.empty((leaves.n_members, len(columns), len(weights)))
+        for c, column in enumerate(columns):
+            for w, name in enumerate(weights):
+                weight[:, c, w] = self._weight(name, column, leaves.n_members)
+        return Ballot(
+            _columns([leaves.probability(leaf) for leaf in kinds], leaves.label.size, np.float64),
+            _columns(outcomes, leaves.label.size, np.bool_),
+            np.array([kinds.index(leaf) for _, leaf in by_cost], dtype=np.int64),
+            weight,
+            np.empty(0) if leaf_weight is None else leaf_weight,
+        )
+
+    def _weight(self, name: str, column: tuple[str, str], n_members: int) -> Floats:
+        """Return the weight of each member's vote."""
+        if name == OWN:
+            return np.ones(n_members) if self.votes.weight is None else self.votes.weight
+        if name in ("equal", "node"):
+            return np.ones(n_members)
+        return vote_weights(name, self.member_errors_[column])
+
+    def _by_node(self, source: Source) -> bool:
+        return source.vote_weight == "node" or (source.vote_weight == OWN and self.votes.by_node)
+
+
+def _needs_total(decision: Decision) -> bool:
+    return decision.calibration is not None and CALIBRATIONS[decision.calibration].needs_total_weight
+
+
+def _is_chosen(source: Source) -> bool:
+    by_error = source.vote_weight in VOTE_WEIGHTS and source.vote_weight != "equal"
+    return source.member == "tuned" or by_error
+
+
+def _check_fits(decision: Decision, votes: Votes) -> None:
+    """Raise an error if a decision does not fit the ensemble."""
+    if (decision.output or votes.output) == "average" and not votes.averages:
+        raise DecisionError(
+            "output='average' needs members' probabilities, and boosting has votes only: choose output='vote', with a "
+            "calibration ('logistic', 'platt', 'isotonic') for a probability; or threshold 'cost' or 'tuned' on votes"
+        )
+    if decision.vote_weight == "node" and not votes.by_node:
+        raise DecisionError("vote_weight='node' is the mean weight in a leaf: only weighted ensembles have one")
+    if decision.calibration == "logistic" and votes.weight is None:
+        raise DecisionError("calibration='logistic' needs the alphas of boosting: choose 'logistic_bounded'")
+
+
+def cost_share(share: Floats, costs: Costs) -> Floats:
+    """Return the share of positive votes when each is multiplied by the cost of its being wrong (FRAMEWORK 8.3)."""
+    # By T_cs instead of the costs themselves: only their ratio matters, and it never overflows.
+    threshold = costs.threshold()
+    positive, negative = share * (1.0 - threshold), (1.0 - share) * threshold
+    total = positive + negative
+    weighed = np.where(total == 0, 0.5, positive / np.where(total == 0, 1.0, total))
+    # Above one half iff the share is above T_cs, which rounding must not change where the two are close.
+    weighed = np.where(share > threshold, np.maximum(weighed, np.nextafter(0.5, 1.0)), np.minimum(weighed, 0.5))
+    return np.where(np.isnan(share), np.nan, weighed)
+
+
+def _signed(
+    assignment: LeafAssignment, alpha: Floats, threshold: Floats, out_of_bag: Bools | None
+) -> tuple[Floats, Floats]:
+    """Return UBoost's score, and the largest absolute sum of votes that its members can give (FRAMEWORK 7.2).
+
+    A vote is alpha (W+ C_FN - W- C_FP) by the weights in the leaf, the costs as shares of their sum, so that the unit
+    of the costs does not matter. The score is 1/2 + sum / (2 x largest): it keeps the order of the sums.
+    """
+    leaves = assignment.leaves
+    assert leaves.weights is not None
+    below, above = leaves.weights.T
+    heaviest = np.zeros(alpha.size)
+    np.maximum.at(heaviest, leaves.member, leaves.weights.max(axis=1))
+    votes, largest = np.zeros(threshold.size), np.zeros(threshold.size)
+    for m, leaf in enumerate(assignment.ids.T):
+        counted = 1.0 if out_of_bag is None else out_of_bag[:, m]
+        votes += counted * alpha[m] * (above[leaf] * (1.0 - threshold) - below[leaf] * threshold)
+        largest += counted * alpha[m] * heaviest[m]
+    score = 0.5 + votes / np.where(largest > 0, 2 * largest, 1.0)
+    # Above one half iff the sum is positive, which rounding must not change.
+    score = np.clip(np.where(votes > 0, np.maximum(score, np.nextafter(0.5, 1.0)), np.minimum(score, 0.5)), 0.0, 1.0)
+    if out_of_bag is not None:
+        score[~out_of_bag.any(axis=1)] = np.nan
+    return score, largest
+
+
+def _fixed_first(columns: set[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Put columns of votes that go by the record's own threshold last, as `Ballot` has them."""
+    return sorted(columns, key=lambda column: (column[0] == "cost", column))
+
+
+def _columns(arrays: list[NDArray[Any]], n: int, dtype: type) -> NDArray[Any]:
+    return np.column_stack(arrays) if arrays else np.empty((n, 0), dtype)
+
+
+def _thresholds(costs: Costs | None, n: int) -> Floats:
+    """Return T_cs of each record; halves where there are no costs, to be ignored."""
+    threshold = 0.5 if costs is None else costs.threshold()
+    return np.ascontiguousarray(np.broadcast_to(threshold, n), dtype=np.float64)

@@ -1,0 +1,93 @@
+"""Records: features with the classes, costs and weights that belong to them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stakes._rows import take_rows
+from stakes.costs import Costs
+
+__all__ = ["Records"]
+
+Bools = NDArray[np.bool_]
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Records:
+    """Records with their classes and costs.
+
+    Parameters
+    ----------
+    X : array, data frame or None
+        Features: binned where the members are trees, as given by the user otherwise. None where only classes and costs
+        matter.
+    positive : ndarray of shape (n_records,), dtype=bool
+        Whether each record is positive.
+    costs : Costs
+        What mistakes cost.
+    weight : ndarray of shape (n_records,) or None, default=None
+        Sample weights; None for ones.
+    known_costs : Costs or None, default=None
+        What is known of the costs when a decision is due, where that differs: estimates of amounts that only the
+        outcome reveals. Decisions are made by these, and charged by `costs`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from stakes import Costs
+    >>> from stakes.records import Records
+    >>> records = Records(None, np.array([True, False, True]), Costs(fp=1, fn=[5, 5, 9]))
+    >>> records.take(np.array([2])).costs.fn
+    array([9.])
+    """
+
+    X: Any
+    positive: Bools
+    costs: Costs
+    weight: Floats | None = None
+    known_costs: Costs | None = None
+
+    def __len__(self) -> int:
+        return self.positive.size
+
+    @property
+    def known(self) -> Costs:
+        """The costs to decide by."""
+        return self.costs if self.known_costs is None else self.known_costs
+
+    @property
+    def loss(self) -> Floats:
+        """What it costs to misclassify each record, times its weight."""
+        cost = self.costs.of(self.positive)
+        return cost if self.weight is None else cost * self.weight
+
+    def take(self, rows: NDArray[Any]) -> Records:
+        """Return some of the records, by row numbers or by a mask."""
+        return Records(
+            None if self.X is None else take_rows(self.X, rows),
+            self.positive[rows],
+            self.costs[rows],
+            None if self.weight is None else self.weight[rows],
+            None if self.known_costs is None else self.known_costs[rows],
+        )
+
+    def with_features(self, X: Any) -> Records:
+        """Return the same records with features in another form."""
+        return replace(self, X=X)
+
+    def cost_weight(self) -> Floats | None:
+        """Return the sample weights times the costs (FRAMEWORK 4), and without them where no mistake costs anything.
+
+        Normalised to a mean of 1: with equal costs the weights are those without costs, also for models that are
+        sensitive to the total weight.
+        """
+        cost = self.costs.of(self.positive)
+        mean = np.average(cost, weights=self.weight)
+        if not mean > 0:
+            return self.weight
+        return cost / mean if self.weight is None else self.weight * (cost / mean)
