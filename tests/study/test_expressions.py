@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import operator
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stakes.exceptions import StudyError
-from stakes.study.expressions import MAX_DEPTH, MAX_LENGTH, evaluate, parse
+from stakes.study.expressions import MAX_DEPTH, MAX_LENGTH, parse
 
 FRAME = pl.DataFrame(
     {
@@ -32,6 +33,10 @@ FRAME = pl.DataFrame(
         "cents": pl.Series(["1.10", "2.20", "3.30"]).cast(pl.Decimal(10, 2)),
     }
 )
+
+
+def evaluate(expression: str | float, frame: pl.DataFrame, what: str) -> float | np.ndarray:
+    return parse(expression, what=what).evaluate(frame)
 
 
 def value(expression: str | float) -> list[float] | float:
@@ -149,10 +154,15 @@ def test_arithmetic_is_that_of_python(text: str) -> None:
         ("2 3", "'3' is not expected at character 3"),
         ("charge months", "'months' is not expected at character 8"),
         ("* 2", "'*' is not expected at character 1"),
-        ("()", "')' is not expected"),
-        ("1,5 * charge", "',' is not expected"),
+        ("()", "',' or '()' is not expected"),
+        ("1,5 * charge", "',' or '()' is not expected"),
+        ("2 (3)", "this is not expected at character 1"),
+        ("least(*charge, 1)", "this is not expected at character 7"),
+        ("2 ** 3", "'*' is not expected at character 4"),
+        ("7 // 2", "'/' is not expected at character 4"),
         ("1_000", "'1' is not understood"),
-        ("abs()", "')' is not expected"),
+        ("abs()", "abs takes 1 value, not 0"),
+        ("least(2 3)", "'3' is not expected at character 9"),
         ("abs(1, 2)", "abs takes 1 value, not 2"),
         ("greatest(1)", "greatest takes at least 2 values, not 1"),
         ("months ^ 2", "'^' is not understood at character 8"),
@@ -238,6 +248,7 @@ HOSTILE = [
     "1..2",
     "(" * (MAX_DEPTH + 1) + "1" + ")" * (MAX_DEPTH + 1),
     "-" * (MAX_DEPTH + 1) + "1",
+    "-" * (MAX_LENGTH - 1) + "1",
     "abs(" * (MAX_DEPTH + 1) + "1" + ")" * (MAX_DEPTH + 1),
     "(" * 100_000,
     "1" + "+1" * 100_000,
@@ -269,6 +280,17 @@ def test_the_longest_and_deepest_that_is_allowed_works() -> None:
     assert value("1" + "+1" * (MAX_LENGTH // 2 - 1)) == MAX_LENGTH // 2
     deep = "(" * (MAX_DEPTH - 1) + "charge" + ")" * (MAX_DEPTH - 1)
     assert value(deep) == FRAME["charge"].to_list()
+
+
+def test_nested_functions_are_computed_once_each() -> None:
+    # Sixteen functions of two values each, nested: evaluated anew wherever they are used, they took more than 6 GB.
+    frame = pl.DataFrame({"a": np.arange(100_000.0)})
+    tracemalloc.start()
+    found = evaluate("least(" * 16 + "a" + ",1)" * 16, frame, what="x")
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    np.testing.assert_array_equal(found, np.minimum(frame["a"].to_numpy(), 1))
+    assert peak < 10 * 8 * len(frame)
 
 
 def test_columns_are_known_before_there_is_a_frame() -> None:

@@ -1,17 +1,21 @@
 """Arithmetic over columns, such as ``12 * MonthlyCharges``.
 
-Expressions come from command lines, so they are read by a grammar of our own: numbers, columns, four operations and a
-few functions. Whatever else is written is refused before anything is evaluated. (The SQL of polars would take
-subqueries and casts too, and computes in the type of the columns: twice 200 is 144 in a column of bytes.)
+Expressions come from command lines. Their text is split into numbers, columns, functions and signs, and anything else
+is refused; Python's own parser then finds the order of operations, in a text in which names stand for the numbers and
+columns, so that nothing of the user's text is ever run. Values are computed by numpy from the syntax tree, each part of
+it once. (The SQL of polars would take subqueries and casts too, and computes in the type of the columns: twice 200 is
+144 in a column of bytes.)
 """
 
 from __future__ import annotations
 
+import ast
 import difflib
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import NamedTuple, NoReturn
+from functools import reduce
+from typing import Any, NoReturn
 
 import numpy as np
 import polars as pl
@@ -19,72 +23,38 @@ from numpy.typing import NDArray
 
 from stakes.exceptions import StudyError
 
-__all__ = ["Expression", "did_you_mean", "evaluate", "in_records", "parse"]
+__all__ = ["Expression", "did_you_mean", "in_records", "parse"]
 
 # Far beyond any formula of costs, and far below what would exhaust a stack.
 MAX_LENGTH = 500
 MAX_DEPTH = 30
 
+TOO_DEEP = f"parentheses or signs are nested more than {MAX_DEPTH} deep"
+
 _TOKEN = re.compile(
     r"""(?P<number>(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?(?!\w))
-      | (?P<name>[^\W\d]\w*)
-      | "(?P<double>(?:[^"]|"")+)"
-      | `(?P<back>[^`]+)`
-      | (?P<sign>[-+*/(),])""",
+      | (?P<function>[^\W\d]\w*(?=[ \t]*\())
+      | (?P<column>[^\W\d]\w* | "(?:[^"]|"")+" | `[^`]+`)
+      | (?P<sign>[-+*/(),])
+      | (?P<space>[ \t]+)""",
     re.VERBOSE,
 )
 
+Value = float | NDArray[np.float64]
 
-def _known(value: Callable[..., pl.Expr]) -> Callable[..., pl.Expr]:
-    """Make a function of several columns missing where one of them is: polars would ignore missing values."""
-    return lambda *x: pl.when(pl.any_horizontal(each.is_null() for each in x)).then(None).otherwise(value(*x))
-
-
-# Name: least and largest number of arguments, and what it computes.
-FUNCTIONS: dict[str, tuple[int, int, Callable[..., pl.Expr]]] = {
-    "abs": (1, 1, pl.Expr.abs),
-    "ceil": (1, 1, pl.Expr.ceil),
-    "floor": (1, 1, pl.Expr.floor),
-    "round": (1, 1, pl.Expr.round),
-    "sqrt": (1, 1, lambda x: x.sqrt().fill_nan(None)),
-    "log": (1, 1, lambda x: x.log().fill_nan(None)),
-    "greatest": (2, MAX_LENGTH, _known(pl.max_horizontal)),
-    "least": (2, MAX_LENGTH, _known(pl.min_horizontal)),
-    "coalesce": (2, MAX_LENGTH, pl.coalesce),
+# Missing values are NaN, and what is computed of them is missing, too.
+OF_ONE: dict[str, Callable[[Value], Value]] = {
+    "abs": np.abs, "ceil": np.ceil, "floor": np.floor, "round": np.round, "sqrt": np.sqrt, "log": np.log,
+}  # fmt: skip
+OF_SEVERAL: dict[str, Callable[[Value, Value], Value]] = {
+    "greatest": np.maximum,
+    "least": np.minimum,
+    "coalesce": lambda first, second: np.where(np.isnan(first), second, first),
 }
-
-
-def evaluate(expression: str | float, frame: pl.DataFrame, *, what: str) -> float | NDArray[np.float64]:
-    """Return the value of an expression for each record of a frame; a single number where it has no columns.
-
-    Parameters
-    ----------
-    expression : str or float
-        Numbers and columns, ``+ - * /``, parentheses, and the functions abs, ceil, floor, round, sqrt, log (natural),
-        greatest, least and coalesce (the first that is not missing). Columns whose names are not words are written in
-        double quotes or backticks.
-    frame : polars.DataFrame
-    what : str
-        What the expression is for, to name it in errors.
-
-    Returns
-    -------
-    value : float or ndarray of shape (n_records,)
-        Always finite: a missing value, or a division by zero, is an error.
-
-    Examples
-    --------
-    >>> import polars as pl
-    >>> from stakes.study.expressions import evaluate
-    >>> frame = pl.DataFrame({"charge": [20.0, 55.0], "paid so far": [1, 3]})
-    >>> evaluate('12 * charge - "paid so far"', frame, what="--fn-cost")
-    array([239., 657.])
-    >>> evaluate("12 * charges", frame, what="--fn-cost")
-    Traceback (most recent call last):
-        ...
-    stakes.exceptions.StudyError: --fn-cost '12 * charges': there is no column 'charges': did you mean 'charge'?
-    """
-    return parse(expression, what=what).evaluate(frame)
+OPERATORS: dict[type[ast.AST], Callable[..., Value]] = {
+    ast.Add: np.add, ast.Sub: np.subtract, ast.Mult: np.multiply, ast.Div: np.divide,
+    ast.UAdd: np.positive, ast.USub: np.negative,
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -104,49 +74,68 @@ class Expression:
     text: str
     what: str
     columns: tuple[str, ...]
-    # Over columns called "0", "1", ...: polars reads a name such as "*" or "^a.*$" as a pattern.
-    _value: pl.Expr
-    _divisors: tuple[pl.Expr, ...]
+    _tree: ast.expr
+    _leaves: dict[str, float | str]  # numbers and columns, by the names that stand for them
 
-    def evaluate(self, frame: pl.DataFrame, *, first_record: int = 1) -> float | NDArray[np.float64]:
-        """Return the value for each record; `first_record` is the number of the first in the user's file."""
-        inputs = pl.DataFrame([self._column(frame, name, str(i)) for i, name in enumerate(self.columns)])
-        value, *divisors = inputs.select(
-            self._value.alias("value"), *(divisor.alias(f"by {i}") for i, divisor in enumerate(self._divisors))
-        )
-        for divisor in divisors:
-            self._refuse(divisor == 0, "division by zero", first_record)
-        missing = value.is_null() | value.is_nan()
-        if missing.any():
-            self._refuse(missing, self._why_missing(inputs, missing), first_record)
-        self._refuse(value.is_infinite(), "too large a number", first_record)
-        return value.to_numpy().astype(np.float64) if self.columns else float(value.item())
+    def evaluate(self, frame: pl.DataFrame, *, first_record: int = 1) -> Value:
+        """Return the value for each record of a frame; a single number where the expression has no columns.
 
-    def _column(self, frame: pl.DataFrame, name: str, alias: str) -> pl.Series:
+        Values are finite: a missing value, or a division by zero, is an error, which names the records as they are
+        numbered in the user's file, where the first of them is `first_record`.
+        """
+        inputs = {name: self._column(frame, name) for name in self.columns}
+        with np.errstate(all="ignore"):
+            value = np.asarray(self._compute(self._tree, inputs, first_record))
+        if np.isnan(value).any():
+            self._refuse(np.isnan(value), self._why_missing(inputs, np.isnan(value)), first_record)
+        self._refuse(np.isinf(value), "too large a number", first_record)
+        return value if self.columns else float(value)
+
+    def _compute(self, node: ast.expr, inputs: dict[str, NDArray[np.float64]], first_record: int) -> Any:
+        def of(part: ast.expr) -> Any:
+            return self._compute(part, inputs, first_record)
+
+        match node:
+            case ast.Name(name):
+                leaf = self._leaves[name]
+                return inputs[leaf] if isinstance(leaf, str) else leaf
+            case ast.UnaryOp(operator, operand):
+                return OPERATORS[type(operator)](of(operand))
+            case ast.BinOp(left, operator, right):
+                first, second = of(left), of(right)
+                if isinstance(operator, ast.Div):
+                    self._refuse(np.asarray(second) == 0, "division by zero", first_record)
+                return OPERATORS[type(operator)](first, second)
+            case ast.Call(ast.Name(name), arguments, []):
+                values = [of(argument) for argument in arguments]
+                return OF_ONE[name](*values) if name in OF_ONE else reduce(OF_SEVERAL[name], values)
+        raise AssertionError(f"{type(node).__name__} is no arithmetic")
+
+    def _column(self, frame: pl.DataFrame, name: str) -> NDArray[np.float64]:
         if name not in frame.columns:
             self._fail(f"there is no column {name!r}{did_you_mean(name, frame.columns)}")
-        column = frame.get_column(name).alias(alias)
+        column = frame.get_column(name)
         if not (column.dtype.is_numeric() or column.dtype in (pl.Boolean, pl.Null)):
             shown = column.drop_nulls().head(1).to_list()
             self._fail(f"column {name!r} is not numeric" + (f", it has {str(shown[0])[:40]!r}" if shown else ""))
-        return column.cast(pl.Float64).fill_nan(None)
+        return column.cast(pl.Float64).to_numpy()
 
-    def _why_missing(self, inputs: pl.DataFrame, missing: pl.Series) -> str:
-        row = missing.arg_true()[0]
-        blank = [repr(name) for i, name in enumerate(self.columns) if inputs[str(i)][row] is None]
+    def _why_missing(self, inputs: dict[str, NDArray[np.float64]], missing: NDArray[np.bool_]) -> str:
+        blank = [repr(name) for name, column in inputs.items() if np.isnan(column[missing.argmax()])]
         if not blank:
             return "not a number"
         return f"{' and '.join(blank)} missing (coalesce(..., 0) would count what is missing as 0)"
 
-    def _refuse(self, where: pl.Series, why: str, first_record: int) -> None:
+    def _refuse(self, where: NDArray[np.bool_], why: str, first_record: int) -> None:
         if where.any():
-            self._fail(why + (f" in {in_records(where.arg_true(), first_record)}" if self.columns else ""))
+            in_which = f" in {in_records(np.flatnonzero(where), first_record)}" if where.ndim else ""
+            self._fail(why + in_which)
 
     def _fail(self, why: str) -> NoReturn:
         raise StudyError(f"{self.what} {self.text!r}: {why}")
 
 
-def in_records(rows: pl.Series, first_record: int = 1) -> str:
+def in_records(rows: pl.Series | NDArray[np.intp], first_record: int = 1) -> str:
     """Return row numbers in words: how many, and the first, as counted in the user's file."""
     first = f"record {rows[0] + first_record:,}"
     return first if len(rows) == 1 else f"{len(rows):,} records, the first of them {first}"
@@ -163,133 +152,96 @@ def did_you_mean(name: str, names: Iterable[str]) -> str:
 
 
 def parse(expression: str | float, *, what: str) -> Expression:
-    """Read an expression, or say where it is wrong; `evaluate` explains what is understood."""
+    """Read an expression, or say where it is wrong.
+
+    Parameters
+    ----------
+    expression : str or float
+        Numbers and columns, ``+ - * /``, parentheses, and the functions abs, ceil, floor, round, sqrt, log (natural),
+        greatest, least and coalesce (the first that is not missing). Columns whose names are not words are written in
+        double quotes or backticks.
+    what : str
+        What the expression is for, to name it in errors.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from stakes.study.expressions import parse
+    >>> frame = pl.DataFrame({"charge": [20.0, 55.0], "paid so far": [1, 3]})
+    >>> parse('12 * charge - "paid so far"', what="--fn-cost").evaluate(frame)
+    array([239., 657.])
+    >>> parse("12 * charges", what="--fn-cost").evaluate(frame)
+    Traceback (most recent call last):
+        ...
+    stakes.exceptions.StudyError: --fn-cost '12 * charges': there is no column 'charges': did you mean 'charge'?
+    """
     text = str(expression)
     if len(text) > MAX_LENGTH:
         raise StudyError(f"{what} is {len(text):,} characters long: write it in at most {MAX_LENGTH}")
-    parser = _Parser(text, what)
-    value = parser.whole()
-    return Expression(text, what, tuple(parser.columns), value, tuple(parser.divisors))
 
-
-class _Token(NamedTuple):
-    kind: str  # number, name, column (a quoted name), sign, or end
-    text: str
-    start: int
-
-
-class _Parser:
-    """Recursive descent: a sum of products of factors."""
-
-    def __init__(self, text: str, what: str) -> None:
-        self.text = text
-        self.what = what
-        self.columns: list[str] = []
-        self.divisors: list[pl.Expr] = []
-        self._tokens = self._split()
-        self._next = 0
-        self._depth = 0
-
-    def _split(self) -> list[_Token]:
-        tokens, at = [], 0
-        while at < len(self.text):
-            if self.text[at] in " \t":
-                at += 1
-                continue
-            match = _TOKEN.match(self.text, at)
-            if match is None:
-                self._fail(f"{self.text[at]!r} is not understood", at)
-            kind = str(match.lastgroup)
-            tokens.append(_Token("column" if kind in ("double", "back") else kind, match[kind], at))
-            if kind == "double":
-                tokens[-1] = tokens[-1]._replace(text=match[kind].replace('""', '"'))
-            at = match.end()
-        return [*tokens, _Token("end", "its end", len(self.text))]
-
-    def _fail(self, why: str, at: int) -> NoReturn:
+    def fail(why: str, at: int) -> NoReturn:
         raise StudyError(
-            f"{self.what} {self.text!r}: {why} at character {at + 1}; write numbers, columns, + - * / and parentheses, "
-            f"columns of several words in double quotes, and the functions {', '.join(FUNCTIONS)}"
+            f"{what} {text!r}: {why} at character {at + 1}; write numbers, columns, + - * / and parentheses, columns "
+            f"of several words in double quotes, and the functions {', '.join([*OF_ONE, *OF_SEVERAL])}"
         )
 
-    def _unexpected(self) -> NoReturn:
-        token = self._tokens[self._next]
-        self._fail(
-            f"{token.text[:40]!r} is not expected" if token.kind != "end" else "something is missing", token.start
-        )
+    words, starts = [], []  # for Python's parser, and where they are in the text
+    leaves: dict[str, float | str] = {}
+    at = depth = 0
+    while at < len(text):
+        token = _TOKEN.match(text, at)
+        if token is None:
+            fail(f"{text[at]!r} is not understood", at)
+        word, kind = token[0], token.lastgroup
+        depth += (word == "(") - (word == ")")
+        if depth > MAX_DEPTH:
+            fail(TOO_DEEP, at)
+        if kind == "function" and word.lower() not in {*OF_ONE, *OF_SEVERAL}:
+            fail(f"there is no function {word[:40]!r}", at)
+        if kind in ("number", "column"):
+            name = f"_{len(leaves)}"
+            leaves[name] = float(word) if kind == "number" else _unquoted(word)
+            word = name
+        if kind != "space":
+            words.append(word.lower())
+            starts.append(at)
+        at = token.end()
+    starts.append(at)
+    python = " ".join(words)
+    try:
+        tree = ast.parse(python, mode="eval").body
+    except SyntaxError as error:
+        if not error.offset or "never closed" in error.msg:
+            fail("something is missing", at)
+        wrong = python[: max(error.offset, (error.end_offset or 0) - 1) - 1].count(" ")
+        fail(f"{text[starts[wrong] : starts[wrong + 1]].strip()[:40]!r} is not expected", starts[wrong])
+    nodes = [node for node in ast.walk(tree) if isinstance(node, ast.expr)]
+    if sum(isinstance(node, ast.UnaryOp) for node in nodes) > MAX_DEPTH:
+        fail(TOO_DEEP, 0)
+    for node in nodes:
+        if why := _why_not(node):
+            fail(why, starts[python[: node.col_offset].count(" ")])
+    columns = dict.fromkeys(leaf for leaf in leaves.values() if isinstance(leaf, str))
+    return Expression(text, what, tuple(columns), tree, leaves)
 
-    def _take(self, *signs: str) -> str | None:
-        """Return the next sign and go on, if it is one of these."""
-        token = self._tokens[self._next]
-        if token.kind != "sign" or token.text not in signs:
+
+def _unquoted(word: str) -> str:
+    return word[1:-1].replace('""', '"') if word[0] == '"' else word.strip("`")
+
+
+def _why_not(node: ast.expr) -> str | None:
+    """Return why a node of a syntax tree is not understood; None if it is."""
+    match node:
+        case ast.Name() | ast.UnaryOp(ast.UAdd() | ast.USub()):
             return None
-        self._next += 1
-        return token.text
-
-    def _expect(self, sign: str) -> None:
-        if not self._take(sign):
-            self._unexpected()
-
-    def whole(self) -> pl.Expr:
-        value = self._sum()
-        if self._tokens[self._next].kind != "end":
-            self._unexpected()
-        return value
-
-    def _sum(self) -> pl.Expr:
-        value = self._product()
-        while sign := self._take("+", "-"):
-            other = self._product()
-            value = value + other if sign == "+" else value - other
-        return value
-
-    def _product(self) -> pl.Expr:
-        value = self._factor()
-        while sign := self._take("*", "/"):
-            other = self._factor()
-            if sign == "/":
-                self.divisors.append(other)
-            value = value * other if sign == "*" else value / other
-        return value
-
-    def _factor(self) -> pl.Expr:
-        self._depth += 1
-        if self._depth > MAX_DEPTH:
-            self._fail(f"parentheses are nested more than {MAX_DEPTH} deep", self._tokens[self._next].start)
-        value = self._signed() if self._tokens[self._next].kind == "sign" else self._named()
-        self._depth -= 1
-        return value
-
-    def _signed(self) -> pl.Expr:
-        if sign := self._take("+", "-"):
-            return -self._factor() if sign == "-" else self._factor()
-        self._expect("(")
-        value = self._sum()
-        self._expect(")")
-        return value
-
-    def _named(self) -> pl.Expr:
-        token = self._tokens[self._next]
-        if token.kind == "end":
-            self._unexpected()
-        self._next += 1
-        if token.kind == "number":
-            return pl.lit(float(token.text), dtype=pl.Float64)
-        if token.kind == "name" and self._take("("):
-            return self._call(token)
-        if token.text not in self.columns:
-            self.columns.append(token.text)
-        return pl.col(str(self.columns.index(token.text)))
-
-    def _call(self, token: _Token) -> pl.Expr:
-        if token.text.lower() not in FUNCTIONS:
-            self._fail(f"there is no function {token.text[:40]!r}", token.start)
-        least, most, function = FUNCTIONS[token.text.lower()]
-        values = [self._sum()]
-        while self._take(","):
-            values.append(self._sum())
-        self._expect(")")
-        if not least <= len(values) <= most:
-            wanted = "1 value" if most == 1 else f"at least {least} values"
-            self._fail(f"{token.text} takes {wanted}, not {len(values)},", token.start)
-        return function(*values)
+        case ast.BinOp(_, ast.Add() | ast.Sub() | ast.Mult() | ast.Div()):
+            return None
+        case ast.Call(ast.Name(function), values, []) if function in OF_ONE or function in OF_SEVERAL:
+            if len(values) == 1 if function in OF_ONE else len(values) > 1:
+                return None
+            wanted = "1 value" if function in OF_ONE else "at least 2 values"
+            return f"{function} takes {wanted}, not {len(values)},"
+        case ast.Tuple():
+            return "',' or '()' is not expected"
+        case _:
+            return "this is not expected"
