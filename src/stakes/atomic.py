@@ -1,24 +1,44 @@
-"""Files that are there whole, or not at all."""
+"""Files that are complete or absent, even if the process that writes them is killed."""
 
 from __future__ import annotations
 
+import errno
 import os
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-__all__ = ["write_atomically"]
+__all__ = ["PARTIAL", "complete_file", "write_atomically"]
+
+# How the names of unfinished files end; they begin with a dot and the name of the file to be.
+PARTIAL = ".partial"
+
+
+@contextmanager
+def complete_file(path: Path) -> Iterator[Path]:
+    """Give the path of an unfinished file, which becomes `path` when the block ends without an error.
+
+    Links are followed. Devices and pipes are refused: they would be replaced by a file.
+    """
+    path = path.resolve()
+    if path.exists() and not path.is_file():
+        raise OSError(errno.EINVAL, "it exists and is not a file", str(path))
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=PARTIAL)
+    os.close(handle)
+    unfinished = Path(name)
+    try:
+        yield unfinished
+        with open(unfinished, "rb+") as file:
+            os.fsync(file.fileno())
+        unfinished.chmod(0o644)
+        os.replace(unfinished, path)
+    except BaseException:
+        unfinished.unlink(missing_ok=True)
+        raise
 
 
 def write_atomically(path: Path, content: bytes) -> None:
-    """Write a file so that it is there whole, or not at all."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(name, 0o644)
-        os.replace(name, path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+    """Write a file as a whole, or not at all."""
+    with complete_file(path) as unfinished:
+        unfinished.write_bytes(content)

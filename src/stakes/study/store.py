@@ -1,8 +1,7 @@
-"""Results that last: a directory to which finished units are added, one file each, never half of one."""
+"""The directory of a study: finished units, one file each, which a later run does not compute again."""
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import io
 import json
@@ -12,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+from filelock import FileLock, Timeout
 
-from stakes.atomic import write_atomically
+from stakes.atomic import PARTIAL, write_atomically
 from stakes.exceptions import StudyError
 
 __all__ = ["Store"]
@@ -21,6 +21,8 @@ __all__ = ["Store"]
 CONFIG = "study.json"
 LOCK = "study.lock"
 UNITS = "units"
+# What is written next to these.
+FILES = (CONFIG, "results.parquet", "leaderboard.csv", "summary.json", "report.html", "best.skops")
 
 
 class Store:
@@ -36,7 +38,7 @@ class Store:
 
     def __init__(self, directory: Path, config: dict[str, Any]) -> None:
         self.directory = directory
-        self.config = config
+        self.config: dict[str, Any] = json.loads(json.dumps(config))
 
     @contextmanager
     def opened(self) -> Iterator[Store]:
@@ -56,53 +58,68 @@ class Store:
     @contextmanager
     def _locked(self) -> Iterator[None]:
         # The operating system releases the lock when the process ends, however it ends.
-        with open(self.directory / LOCK, "w") as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise StudyError(
-                    f"another study is running in {self.directory}: wait for it, or choose another --out"
-                ) from None
+        lock = FileLock(self.directory / LOCK, timeout=0)
+        try:
+            lock.acquire()
+        except Timeout:
+            raise StudyError(
+                f"another study is running in {self.directory}: wait for it, or choose another --out"
+            ) from None
+        try:
             yield
+        finally:
+            lock.release()
 
     def _check_config(self) -> None:
         path = self.directory / CONFIG
-        asked = json.loads(json.dumps(self.config))
         if not path.exists():
-            write_atomically(path, json.dumps(asked, indent=1, sort_keys=True).encode())
+            write_atomically(path, self._config_text.encode())
             return
         try:
             found = json.loads(path.read_text())
-        except (ValueError, UnicodeDecodeError):
-            raise StudyError(f"{path} cannot be read: remove {self.directory}, or choose another --out") from None
-        changed = sorted(key for key in {*found, *asked} if found.get(key) != asked.get(key))
+        except ValueError:
+            found = None
+        if not isinstance(found, dict):
+            raise StudyError(f"{path} cannot be read: remove {self.directory}, or choose another --out")
+        changed = sorted(key for key in {*found, *self.config} if found.get(key) != self.config.get(key))
         if changed:
             raise StudyError(
                 f"{self.directory} holds a study with another {' and '.join(changed)}: choose another --out, or repeat "
                 "that study's command to go on with it"
             )
 
+    @property
+    def _config_text(self) -> str:
+        return json.dumps(self.config, indent=1, sort_keys=True)
+
     def _sweep(self) -> None:
-        """Remove what writers that were killed have left behind."""
-        for left in [*self.directory.glob(".*"), *(self.directory / UNITS).glob(".*")]:
-            left.unlink(missing_ok=True)
+        """Remove the unfinished files of a study that was killed, and nothing else that may be in the directory."""
+        left = [path for name in FILES for path in self.directory.glob(f".{name}.*{PARTIAL}")]
+        for path in [*left, *(self.directory / UNITS).glob(f".*{PARTIAL}")]:
+            path.unlink(missing_ok=True)
 
     def add(self, key: str, results: pl.DataFrame) -> None:
         """Add the results of a finished unit; the name of its file tells what must be in it."""
         content = _parquet(results)
-        write_atomically(self.directory / UNITS / f"{key}.{_digest(content)}.parquet", content)
+        write_atomically(self.directory / UNITS / f"{key}.{self._digest(key, content)}.parquet", content)
 
     def read(self, key: str) -> pl.DataFrame | None:
-        """Return the results of a unit; None if it is not finished. A damaged file is removed."""
+        """Return the results of a unit; None if it is not finished.
+
+        A file that is damaged, or of another unit or another study, is removed.
+        """
         for path in sorted((self.directory / UNITS).glob(f"{key}.*.parquet")):
             found, digest = path.name.removesuffix(".parquet").rsplit(".", 1)
             if found != key:
                 continue
             content = path.read_bytes()
-            if _digest(content) == digest:
+            if self._digest(key, content) == digest:
                 return pl.read_parquet(io.BytesIO(content))
             path.unlink()
         return None
+
+    def _digest(self, key: str, content: bytes) -> str:
+        return hashlib.sha256(f"{self._config_text}\n{key}\n".encode() + content).hexdigest()[:16]
 
     def write_frame(self, name: str, frame: pl.DataFrame) -> None:
         """Write a table of the study."""
@@ -118,7 +135,3 @@ def _parquet(frame: pl.DataFrame) -> bytes:
     buffer = io.BytesIO()
     frame.write_parquet(buffer, compression="zstd")
     return buffer.getvalue()
-
-
-def _digest(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()[:16]

@@ -1,0 +1,107 @@
+"""The directory of a study keeps what is finished, trusts nothing else, and leaves other files alone."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+from contextlib import suppress
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from stakes.atomic import complete_file, write_atomically
+from stakes.exceptions import StudyError
+from stakes.study.store import Store
+
+RESULTS = pl.DataFrame({"cost": [1.0, 2.0]})
+
+
+def test_a_finished_unit_is_read_by_the_same_study(tmp_path: Path) -> None:
+    with Store(tmp_path, {"trees": 3}).opened() as store:
+        store.add("0.bg.record", RESULTS)
+    with Store(tmp_path, {"trees": 3}).opened() as store:
+        assert store.read("0.bg.record").equals(RESULTS)
+        assert store.read("0.bg") is None
+
+
+def test_a_unit_of_another_configuration_is_not_taken(tmp_path: Path) -> None:
+    with Store(tmp_path, {"trees": 3}).opened() as store:
+        store.add("0.bg.record", RESULTS)
+    (tmp_path / "study.json").unlink()
+    with Store(tmp_path, {"trees": 4}).opened() as store:
+        assert store.read("0.bg.record") is None
+    assert not list((tmp_path / "units").iterdir())
+
+
+def test_a_unit_under_the_name_of_another_is_not_taken(tmp_path: Path) -> None:
+    with Store(tmp_path, {}).opened() as store:
+        store.add("0.bg.record", RESULTS)
+        (file,) = (tmp_path / "units").iterdir()
+        file.rename(file.with_name(file.name.replace("bg", "rf")))
+        assert store.read("0.rf.record") is None
+
+
+@pytest.mark.parametrize("content", ["[]", "3", "no json", '"text"'])
+def test_a_configuration_of_another_kind_is_refused(tmp_path: Path, content: str) -> None:
+    (tmp_path / "study.json").write_text(content)
+    with pytest.raises(StudyError, match=r"study\.json cannot be read"), Store(tmp_path, {}).opened():
+        pass
+
+
+def test_only_its_own_unfinished_files_are_removed(tmp_path: Path) -> None:
+    others = [".env", ".gitignore", ".decisions.csv.x1.partial", ".git/config", "units.txt", ".results.parquet"]
+    own = [".results.parquet.a1b2.partial", ".best.skops.x.partial", "units/.0.bg.record.abc.parquet.q.partial"]
+    for name in [*others, *own]:
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("some")
+    with Store(tmp_path, {}).opened():
+        pass
+    assert all((tmp_path / name).exists() for name in others)
+    assert not any((tmp_path / name).exists() for name in own)
+
+
+def _hold(directory: Path, ready: multiprocessing.synchronize.Event) -> None:
+    with Store(directory, {}).opened():
+        ready.set()
+        os.kill(os.getpid(), 9)
+
+
+def test_one_study_at_a_time_and_a_killed_one_holds_nothing(tmp_path: Path) -> None:
+    context = multiprocessing.get_context("spawn")
+    second = Store(tmp_path, {}).opened()
+    with Store(tmp_path, {}).opened(), pytest.raises(StudyError, match="another study is running"), second:
+        pass
+    ready = context.Event()
+    process = context.Process(target=_hold, args=(tmp_path, ready))
+    process.start()
+    process.join()
+    assert ready.is_set()
+    with Store(tmp_path, {}).opened():
+        pass
+
+
+def test_a_file_is_complete_or_as_it_was(tmp_path: Path) -> None:
+    path = tmp_path / "results"
+    write_atomically(path, b"first")
+    with suppress(KeyboardInterrupt), complete_file(path) as unfinished:
+        unfinished.write_bytes(b"second")
+        raise KeyboardInterrupt
+    assert path.read_bytes() == b"first"
+    assert [each.name for each in tmp_path.iterdir()] == ["results"]
+
+
+def test_a_link_stays_a_link(tmp_path: Path) -> None:
+    (tmp_path / "there").write_bytes(b"old")
+    (tmp_path / "link").symlink_to(tmp_path / "there")
+    write_atomically(tmp_path / "link", b"new")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "there").read_bytes() == b"new"
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
+def test_what_is_no_file_is_not_replaced_by_one(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(OSError, match="it exists and is not a file"):
+        write_atomically(tmp_path / "pipe", b"new")
+    assert (tmp_path / "pipe").is_fifo()
