@@ -1,0 +1,28 @@
+from .bagging import CostBaggingClassifier
+from .boosting import CostBoostClassifier
+from .catalog import list_methods, make_classifier
+from .cost_decision import CostDecisionClassifier
+from .cost_tree import CostTreeClassifier
+from .costs import Costs
+from .decision.decision import Decision
+from .decision.options import decisions_for
+from .metacost import MetaCostClassifier
+from .persist import load, save
+
+__version__: str
+
+__all__ = [
+    "CostBaggingClassifier",
+    "CostBoostClassifier",
+    "CostDecisionClassifier",
+    "CostTreeClassifier",
+    "Costs",
+    "Decision",
+    "MetaCostClassifier",
+    "__version__",
+    "decisions_for",
+    "list_methods",
+    "load",
+    "make_classifier",
+    "save",
+]
