@@ -317,15 +317,6 @@ def test_a_configuration_that_cannot_be_read_is_refused(tmp_path):
         study(tmp_path / "a", **SMALL).run()
 
 
-def test_what_killed_writers_left_behind_is_swept_away(tmp_path):
-    study(tmp_path / "a", **SMALL).run()
-    left = [tmp_path / "a" / ".summary.json.tmp", tmp_path / "a" / "units" / ".unit.tmp"]
-    for path in left:
-        path.write_bytes(b"half")
-    study(tmp_path / "a", **SMALL).run()
-    assert not any(path.exists() for path in left)
-
-
 def test_a_scheduler_that_does_not_answer_is_said_in_one_line(tmp_path):
     pytest.importorskip("distributed")
     with pytest.raises(StudyError, match="no Dask scheduler answers at nowhere"):
