@@ -1,26 +1,94 @@
-"""The methods by their names in the literature (FRAMEWORK 9)."""
+"""The methods by their names in the literature: a row for each, with what makes its classifier."""
 
 from __future__ import annotations
 
 import difflib
-import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from fnmatch import fnmatchcase
-from functools import cache
+from functools import cache, partial
+from inspect import signature
 from typing import Any, overload
 
-from sklearn.ensemble import HistGradientBoostingClassifier
-
+from stakes import rivals
 from stakes.bagging import CostBaggingClassifier
 from stakes.boosting import CostBoostClassifier
+from stakes.boosting.rules import RULES, AdaBoost
 from stakes.cost_decision import CostDecisionClassifier
 from stakes.cost_tree import CostTreeClassifier
 from stakes.decision.decision import Decision
-from stakes.encoded import EncodedClassifier
 from stakes.metacost import MetaCostClassifier
+from stakes.sampling import SAMPLERS, CostSampler
 
-__all__ = ["Method", "MethodTable", "list_methods", "make_classifier"]
+__all__ = ["Make", "Method", "MethodTable", "list_methods", "make_classifier"]
+
+Samplers = tuple[tuple[str, type[CostSampler]], ...]
+Rules = tuple[tuple[str, type[AdaBoost]], ...]
+
+_DECISION = tuple(f.name for f in fields(Decision))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Make:
+    """Makes the classifier of a method, and sends each parameter to where it belongs.
+
+    A parameter is a field of the classifier's `decision`, if it has one; or one of the classifier's own; or goes to
+    `model`, which makes the `estimator` inside. Any other is an error.
+
+    Attributes
+    ----------
+    kind : type
+        The classifier.
+    own : mapping
+        Its parameters, unless the caller gives others.
+    decision : mapping
+        Fields of its decision, likewise. Nothing means the classifier's default.
+    model : callable or None
+        Makes its `estimator` from parameters that are not the classifier's.
+    model_params : mapping
+        The model's parameters, likewise.
+    takes : tuple of str
+        The names of parameters that the model takes.
+    always : bool
+        Whether the model is made even where nobody gives it parameters.
+    """
+
+    kind: type
+    own: Mapping[str, Any] = field(default_factory=dict)
+    decision: Mapping[str, Any] = field(default_factory=dict)
+    model: Callable[..., Any] | None = None
+    model_params: Mapping[str, Any] = field(default_factory=dict)
+    takes: tuple[str, ...] = ()
+    always: bool = False
+
+    def __call__(self, **params: Any) -> Any:
+        """Return the classifier, not fitted."""
+        own_names = signature(self.kind).parameters
+        own, decision, inner = dict(self.own), dict(self.decision), {}
+        for name, value in params.items():
+            if "decision" in own_names and name in _DECISION:
+                decision[name] = value
+            elif name in own_names:
+                own[name] = value
+            elif name in self.takes:
+                inner[name] = value
+            else:
+                near = difflib.get_close_matches(name, self.names, n=3)
+                known = f"did you mean {', '.join(map(repr, near))}?" if near else f"it takes {', '.join(self.names)}"
+                raise TypeError(f"{self.kind.__name__} and what is inside it have no parameter {name!r}: {known}")
+        if self.model is not None and "estimator" not in params and (self.always or inner):
+            own["estimator"] = self.model(**{**self.model_params, **inner})
+        elif inner:
+            raise TypeError(f"estimator was given, so {', '.join(inner)} must be set in it")
+        if decision and "decision" in own_names:
+            own.setdefault("decision", Decision(**decision))
+        return self.kind(**own)
+
+    @property
+    def names(self) -> list[str]:
+        """The parameters that it takes."""
+        own = signature(self.kind).parameters
+        return sorted({*own, *(_DECISION if "decision" in own else ()), *self.takes})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,16 +99,18 @@ class Method:
     ----------
     name : str
         What `make_classifier` and the study call it.
+    family : {"tree", "bagging", "boosting", "gradient boosting", "linear", "imbalanced-learn"}
+        The kind of model underneath.
     description : str
         In a line.
-    family : {"tree", "bagging", "boosting", "gradient boosting"}
-        The kind of ensemble underneath.
     when : tuple of {"before", "during", "after"}
         When costs act: before, during or after training. Empty for methods that ignore them.
     costs : {"record", "constant", "none"}
         Whether costs that differ from record to record are used as they are, or reduced to class means.
     needs_costs : bool
         Whether the costs of the records to be predicted are needed.
+    make : Make
+        Makes the classifier from parameters.
 
     Examples
     --------
@@ -48,14 +118,17 @@ class Method:
     >>> method = list_methods().filter(name="cprbg")[0]
     >>> method.when, method.costs, method.needs_costs
     (('before',), 'record', False)
+    >>> method.make(n_estimators=10)
+    CostBaggingClassifier(n_estimators=10, sampling='cpr')
     """
 
     name: str
-    description: str
     family: str
-    when: tuple[str, ...]
-    costs: str
-    needs_costs: bool
+    description: str
+    when: tuple[str, ...] = ()
+    costs: str = "none"
+    needs_costs: bool = False
+    make: Make = field(repr=False, compare=False)
 
 
 class MethodTable(Sequence[Method]):
@@ -135,53 +208,14 @@ class MethodTable(Sequence[Method]):
         )
 
 
-# The three ensembles of the bagging kind: what their members look at, and what they are called.
-ENSEMBLES = {
-    "bg": ("all", "bagging"),
-    "rf": ("per_split", "random forest"),
-    "rdf": ("per_tree", "random decision forest"),
-}
-SAMPLING = {
-    "u": ("under", "under-sampling"),
-    "o": ("over", "over-sampling"),
-    "h": ("hybrid", "under- and over-sampling"),
-    "s": ("smote", "SMOTE"),
-    "cpr": ("cpr", "cost-proportionate rejection"),
-}
-BOOSTING = {
-    "ab": ("adaboost", "AdaBoost"),
-    "ncsab": ("naive", "AdaBoost that starts from costs"),
-    "ub": ("uboost", "UBoost: leaf weights and costs in the votes"),
-    "acost": ("adacost", "AdaCost"),
-    "aub": ("adauboost", "AdaUBoost"),
-    "asb": ("asymmetric", "asymmetric AdaBoost"),
-    "csb0": ("csb0", "CSB0"),
-    "csb1": ("csb1", "CSB1"),
-    "csb2": ("csb2", "CSB2"),
-    "ac1": ("adac1", "AdaC1"),
-    "ac2": ("adac2", "AdaC2"),
-    "ac3": ("adac3", "AdaC3"),
-    "csa": ("csab", "cost-sensitive AdaBoost (CSAB)"),
-}
-SAMPLE_BOOSTING = {"usb": "u", "osb": "o", "hsb": "h", "ssb": "s", "cprb": "cpr"}
-VOTES_BY_COST = {"ub", "csb0", "csb1", "csb2"}
-
-_BAGGING_NAME = re.compile(r"(?P<dm>dm-)?(?P<how>w|cs|u|o|h|s|cpr)?(?P<pre>p)?(?P<base>bg|rdf|rf)")
-_DECISION_FIELDS = {f.name for f in fields(Decision)}
-_TREE_PARAMETERS = {
-    "criterion", "max_depth", "min_samples_split", "min_samples_leaf", "max_features", "cp", "pruning",
-    "pruning_measure", "break_ties", "max_bins",
-}  # fmt: skip
-
-
-@cache
 def list_methods() -> MethodTable:
     """Return all methods: what they are called, when costs act, and what they need.
 
     Returns
     -------
     methods : MethodTable
-        Prints as a table; ``.names``, ``.filter(when="during")`` and iteration serve programs.
+        Prints as a table; ``.names``, ``.filter(when="during")`` and iteration serve programs. Samplers and boosting
+        rules that are registered at run time have their rows, too.
 
     Examples
     --------
@@ -193,46 +227,94 @@ def list_methods() -> MethodTable:
     mc-cprbg     bagging  before        record  no                 MetaCost: a tree taught by cprbg
     mc-dm-cprbg  bagging  before+after  record  no                 MetaCost: a tree taught by dm-cprbg
     """
-    plain = [*_trees(), *_bagging(), *_boosting(), *_gradient_boosting()]
+    return _rows(tuple(SAMPLERS.items()), tuple(RULES.items()))
+
+
+@cache
+def _rows(samplers: Samplers, rules: Rules) -> MethodTable:
+    plain = [*_trees(), *_bagging(samplers), *_boosting(rules), *_sample_boosting(samplers), *_others()]
     return MethodTable(plain + [_metacost(method) for method in plain])
 
 
+# Baselines that ignore costs ask for it: a classifier that is given costs does not ignore them by itself.
+IGNORES: dict[str, Any] = {"threshold": "half"}
+BY_COST_TREE: dict[str, Any] = {"criterion": "cost", "pruning": "cost_complexity", "pruning_measure": "cost"}
+
+_tree_parameters = tuple(signature(CostTreeClassifier).parameters)
+_bagging_of_trees = Make(kind=CostBaggingClassifier, model=CostTreeClassifier, takes=_tree_parameters)
+_boosting_of_trees = Make(
+    kind=CostBoostClassifier, model=CostTreeClassifier, model_params={"max_depth": 1}, takes=_tree_parameters
+)
+
+
 def _trees() -> Iterator[Method]:
-    yield Method(
-        name="tree", description="a single tree, pruned", family="tree", when=(), costs="none", needs_costs=False
-    )
+    make = Make(kind=CostTreeClassifier)
+    pruned = replace(make, own={"pruning": "cost_complexity"}, decision=IGNORES)
+    yield Method(name="tree", family="tree", description="a single tree, pruned", make=pruned)
     yield Method(
         name="cstree",
-        description="a single tree, grown and pruned by cost",
         family="tree",
+        description="a single tree, grown and pruned by cost",
         when=("during",),
         costs="record",
-        needs_costs=False,
+        make=replace(make, own=BY_COST_TREE),
     )
 
 
-def _bagging() -> Iterator[Method]:
-    for base, (_, ensemble) in ENSEMBLES.items():
-        found = [
-            Method(name=base, description=ensemble, family="bagging", when=(), costs="none", needs_costs=False),
-            _before(f"w{base}", f"{ensemble} of members and votes weighted by cost", "record"),
+# What the literature calls the samplers: the letters before an ensemble, the name in boosting, and the words. One that
+# is not here goes by its own name.
+SAMPLING = {
+    "under": ("u", "usb", "under-sampling"),
+    "over": ("o", "osb", "over-sampling"),
+    "hybrid": ("h", "hsb", "under- and over-sampling"),
+    "smote": ("s", "ssb", "SMOTE"),
+    "cpr": ("cpr", "cprb", "cost-proportionate rejection"),
+}
+
+
+def _sampling(name: str) -> tuple[str, str, str]:
+    return SAMPLING.get(name, (f"{name}-", f"{name}-sb", name))
+
+
+def _bagging(samplers: Samplers) -> Iterator[Method]:
+    for base, words, features in (
+        ("bg", "bagging", {}),
+        ("rf", "random forest", {"features": "per_split"}),
+        ("rdf", "random decision forest", {"features": "per_tree"}),
+    ):
+        plain = Method(name=base, family="bagging", description=words, make=replace(_bagging_of_trees, own=features))
+        weighted = replace(plain.make, own={**features, "weighted": True})
+        before = replace(plain, when=("before",), costs="record")
+        rows = [
+            replace(
+                before, name=f"w{base}", description=f"{words} of members and votes weighted by cost", make=weighted
+            )
         ]
-        for letters, (_, sampling) in SAMPLING.items():
-            costs = "record" if letters == "cpr" else "constant"
-            found.append(_before(f"{letters}{base}", f"{ensemble} of members drawn by {sampling}", costs))
-            found.append(_before(f"{letters}p{base}", f"{ensemble} after {sampling}", costs))
-        found.append(
-            Method(
+        for sampling, sampler in samplers:
+            letters, _, how = _sampling(sampling)
+            drawn = replace(before, costs="constant" if sampler.constant_costs_only else "record")
+            own = {**features, "sampling": sampling}
+            for letter, text, more in (("", "of members drawn by", {}), ("p", "after", {"presample": True})):
+                rows.append(
+                    replace(
+                        drawn,
+                        name=f"{letters}{letter}{base}",
+                        description=f"{words} {text} {how}",
+                        make=replace(plain.make, own={**own, **more}),
+                    )
+                )
+        rows.append(
+            replace(
+                before,
                 name=f"cs{base}",
-                description=f"{ensemble} of trees grown and pruned by cost",
-                family="bagging",
+                description=f"{words} of trees grown and pruned by cost",
                 when=("during",),
-                costs="record",
-                needs_costs=False,
+                make=replace(plain.make, model_params=BY_COST_TREE, always=True),
             )
         )
-        yield from found
-        for method in found:
+        yield replace(plain, make=replace(plain.make, decision=IGNORES))
+        yield from rows
+        for method in (plain, *rows):
             yield replace(
                 method,
                 name=f"dm-{method.name}",
@@ -240,71 +322,146 @@ def _bagging() -> Iterator[Method]:
                 when=(*method.when, "after"),
                 costs="record" if method.costs == "none" else method.costs,
                 needs_costs=True,
+                make=replace(method.make, decision={"member": "cost"}),
             )
 
 
-def _before(name: str, description: str, costs: str) -> Method:
-    return Method(
-        name=name,
-        description=description,
-        family="bagging",
-        when=("before",),
-        costs=costs,
-        needs_costs=False,
-    )
+# What the literature calls the boosting rules. A rule that is not here goes by its own name and docstring.
+BOOSTING = {
+    "adaboost": ("ab", "AdaBoost"),
+    "naive": ("ncsab", "AdaBoost that starts from costs"),
+    "uboost": ("ub", "UBoost: leaf weights and costs in the votes"),
+    "adacost": ("acost", "AdaCost"),
+    "adauboost": ("aub", "AdaUBoost"),
+    "asymmetric": ("asb", "asymmetric AdaBoost"),
+    "adac1": ("ac1", "AdaC1"),
+    "adac2": ("ac2", "AdaC2"),
+    "adac3": ("ac3", "AdaC3"),
+    "csab": ("csa", "cost-sensitive AdaBoost (CSAB)"),
+}
 
 
-def _boosting() -> Iterator[Method]:
-    for name, (_, description) in BOOSTING.items():
-        acts = name != "ab"
+def _boosting(rules: Rules) -> Iterator[Method]:
+    for variant, rule in rules:
+        words = (rule.__doc__ or variant).strip().splitlines()[0].rstrip(".")
+        name, description = BOOSTING.get(variant, (variant, words))
         yield Method(
             name=name,
+            family="boosting",
             description=description,
-            family="boosting",
-            when=("during",) if acts else (),
-            costs="record" if acts else "none",
-            needs_costs=name in VOTES_BY_COST,
+            when=("during",) if rule.uses_costs else (),
+            costs="record" if rule.uses_costs else "none",
+            needs_costs=rule.cast != "plain",
+            make=replace(_boosting_of_trees, own={"variant": variant}, decision={} if rule.uses_costs else IGNORES),
         )
-    for name, letters in SAMPLE_BOOSTING.items():
-        yield Method(
-            name=name,
-            description=f"AdaBoost with {SAMPLING[letters][1]} in every round",
-            family="boosting",
-            when=("during",),
-            costs="record" if letters == "cpr" else "constant",
-            needs_costs=False,
-        )
-    yield Method(
-        name="dab",
-        description="AdaBoost of members that decide by T_cs",
+    after = Method(
+        name="adamec",
         family="boosting",
-        when=("during",),
-        costs="record",
-        needs_costs=True,
-    )
-
-
-def _gradient_boosting() -> Iterator[Method]:
-    yield Method(
-        name="gb",
-        description="gradient boosting, decided by T_cs",
-        family="gradient boosting",
+        description="AdaMEC: AdaBoost, whose share of votes is compared with T_cs",
         when=("after",),
         costs="record",
         needs_costs=True,
+        make=replace(_boosting_of_trees, decision={"output": "vote", "threshold": "cost"}),
+    )
+    yield after
+    yield replace(
+        after,
+        name="cab",
+        description="Calibrated AdaBoost: AdaMEC on votes calibrated by Platt scaling",
+        make=replace(_boosting_of_trees, decision={"calibration": "platt", "threshold": "cost"}),
+    )
+    yield replace(
+        after,
+        name="dab",
+        description="AdaBoost of members that decide by T_cs",
+        when=("during",),
+        make=replace(_boosting_of_trees, decision={"member": "cost"}),
+    )
+
+
+def _sample_boosting(samplers: Samplers) -> Iterator[Method]:
+    for sampling, sampler in samplers:
+        _, name, how = _sampling(sampling)
+        yield Method(
+            name=name,
+            family="boosting",
+            description=f"AdaBoost with {how} in every round",
+            when=("during",),
+            costs="constant" if sampler.constant_costs_only else "record",
+            make=replace(_boosting_of_trees, own={"sampling": sampling}),
+        )
+
+
+def _easy_members(**tree: Any) -> CostBoostClassifier:
+    stump = CostTreeClassifier(**{"max_depth": 1, **tree})
+    return CostBoostClassifier(stump, n_estimators=10, decision=Decision(threshold="half"))
+
+
+def _others() -> Iterator[Method]:
+    yield Method(
+        name="easy",
+        family="bagging",
+        description="EasyEnsemble: bagging of AdaBoost on members drawn by under-sampling",
+        when=("before",),
+        costs="constant",
+        make=replace(_bagging_of_trees, own={"sampling": "under"}, model=_easy_members, always=True),
+    )
+    by_threshold = Method(
+        name="lr",
+        family="linear",
+        description="logistic regression, decided by T_cs",
+        when=("after",),
+        costs="record",
+        needs_costs=True,
+        make=Make(kind=CostDecisionClassifier, model=rivals.logistic_regression, takes=("C", "max_iter"), always=True),
+    )
+    yield by_threshold
+    boosted = replace(by_threshold.make, model=rivals.lightgbm, takes=LIGHTGBM)
+    yield replace(
+        by_threshold,
+        name="gb",
+        family="gradient boosting",
+        description="gradient boosting (LightGBM), decided by T_cs",
+        make=boosted,
     )
     yield Method(
         name="wgb",
-        description="gradient boosting on records weighted by cost",
         family="gradient boosting",
+        description="gradient boosting (LightGBM) on records weighted by cost",
         when=("before",),
         costs="record",
-        needs_costs=False,
+        make=replace(boosted, own={"weighted": True}),
     )
+    for name, kind, words in (
+        ("imblearn-brf", "BalancedRandomForestClassifier", "balanced random forest"),
+        ("imblearn-rusboost", "RUSBoostClassifier", "RUSBoost"),
+        ("imblearn-easyensemble", "EasyEnsembleClassifier", "EasyEnsemble"),
+    ):
+        yield Method(
+            name=name,
+            family="imbalanced-learn",
+            description=f"imbalanced-learn's {words}, for balanced classes",
+            make=replace(
+                by_threshold.make,
+                own=IGNORES,
+                model=partial(rivals.balanced_ensemble, kind),
+                takes=("n_estimators",),
+            ),
+        )
+
+
+# Parameters of LightGBM that `make_classifier` hands on; others are set in an estimator= of one's own.
+LIGHTGBM = (
+    "colsample_bytree", "learning_rate", "max_depth", "min_child_samples", "n_estimators", "num_leaves", "reg_alpha",
+    "reg_lambda", "subsample", "subsample_freq",
+)  # fmt: skip
 
 
 def _metacost(method: Method) -> Method:
     # The teacher has to decide by cost: where costs act nowhere else, they do in its decision.
+    make = method.make
+    if not method.when:
+        make = replace(make, decision={}, own={key: value for key, value in make.own.items() if key not in IGNORES})
     return replace(
         method,
         name=f"mc-{method.name}",
@@ -312,11 +469,12 @@ def _metacost(method: Method) -> Method:
         when=method.when or ("after",),
         costs="record" if method.costs == "none" else method.costs,
         needs_costs=False,
+        make=Make(kind=MetaCostClassifier, model=make, takes=tuple(make.names), always=True),
     )
 
 
 def make_classifier(name: str, **params: Any) -> Any:
-    """Return the classifier that a name of the literature stands for (FRAMEWORK 9).
+    """Return the classifier that a name of the literature stands for.
 
     Parameters
     ----------
@@ -324,7 +482,7 @@ def make_classifier(name: str, **params: Any) -> Any:
         One of ``list_methods().names``. ``bg``, ``rf``, ``rdf``, ``ab`` and ``tree`` are the baselines that ignore
         costs; ``dm-`` before a name lets members vote by T_cs; ``mc-`` teaches a single tree.
     **params
-        Parameters of the classifier; of its trees (``max_depth=3``); and of its decision
+        Parameters of the classifier; of its trees (``max_depth=3``) or the model inside it; and of its decision
         (``vote_weight="squared_odds"``), in place of those that the name stands for.
 
     Returns
@@ -342,91 +500,14 @@ def make_classifier(name: str, **params: Any) -> Any:
     Traceback (most recent call last):
         ...
     ValueError: no method is called 'dm-cprbgg': did you mean 'dm-cprbg', ...? list_methods() has them all
+    >>> make_classifier("rf", max_dept=3)
+    Traceback (most recent call last):
+        ...
+    TypeError: CostBaggingClassifier and what is inside it have no parameter 'max_dept': did you mean 'max_depth', ...?
     """
-    if name not in _names():
-        near = difflib.get_close_matches(name.lower(), sorted(_names(), key=len), n=4, cutoff=0.5)
+    methods = list_methods()
+    if name not in methods.names:
+        near = difflib.get_close_matches(name.lower(), sorted(methods.names, key=len), n=4, cutoff=0.5)
         hint = f": did you mean {', '.join(map(repr, near))}?" if near else "."
         raise ValueError(f"no method is called {name!r}{hint} list_methods() has them all")
-    if name.startswith("mc-"):
-        return _make_metacost(name.removeprefix("mc-"), params)
-    return _make(name, params)
-
-
-@cache
-def _names() -> frozenset[str]:
-    return frozenset(list_methods().names)
-
-
-def _make(name: str, params: dict[str, Any], *, decides: bool = False) -> Any:
-    """Return a classifier; with `decides`, one that decides by cost even if its name stands for one that does not."""
-    if name in ("gb", "wgb"):
-        weighted = name == "wgb"
-        defaults = {"weighted": True} if weighted else {}
-        estimator = params.get("estimator") or EncodedClassifier(HistGradientBoostingClassifier())
-        return CostDecisionClassifier(**{**defaults, **params, "estimator": estimator})
-    chosen = {key: value for key, value in params.items() if key in _DECISION_FIELDS}
-    tree = {key: value for key, value in params.items() if key in _TREE_PARAMETERS}
-    rest = {key: value for key, value in params.items() if key not in chosen and key not in tree}
-    if name in ("tree", "cstree"):
-        grown = {"pruning": "cost_complexity"}
-        if name == "cstree":
-            grown |= {"criterion": "cost", "pruning_measure": "cost"}
-        decision = _decision({} if name == "cstree" or decides else {"threshold": "half"}, chosen)
-        return CostTreeClassifier(**{**grown, **tree, "decision": decision, **rest})
-    if name in BOOSTING or name in SAMPLE_BOOSTING or name == "dab":
-        asked: dict[str, Any] = {}
-        base: dict[str, str] = {}
-        if name in BOOSTING:
-            asked["variant"] = BOOSTING[name][0]
-        if name in SAMPLE_BOOSTING:
-            asked["sampling"] = SAMPLING[SAMPLE_BOOSTING[name]][0]
-        if name == "dab":
-            base = {"member": "cost"}
-        elif name == "ab" and not decides:
-            base = {"threshold": "half"}
-        if tree:
-            asked["estimator"] = CostTreeClassifier(**{"max_depth": 1, **tree})
-        return CostBoostClassifier(**{**asked, "decision": _decision(base, chosen), **rest})
-    match = _BAGGING_NAME.fullmatch(name)
-    assert match is not None
-    how, base_name = match["how"], match["base"]
-    asked = {} if ENSEMBLES[base_name][0] == "all" else {"features": ENSEMBLES[base_name][0]}
-    if how == "w":
-        asked["weighted"] = True
-    elif how == "cs":
-        tree = {"criterion": "cost", "pruning": "cost_complexity", "pruning_measure": "cost"} | tree
-    elif how is not None:
-        asked["sampling"] = SAMPLING[how][0]
-        if match["pre"]:
-            asked["presample"] = True
-    if tree:
-        asked["estimator"] = CostTreeClassifier(**tree)
-    base = {}
-    if match["dm"]:
-        base = {"member": "cost"}
-    elif how is None and not decides:
-        base = {"threshold": "half"}
-    return CostBaggingClassifier(**{**asked, "decision": _decision(base, chosen), **rest})
-
-
-def _decision(base: dict[str, Any], chosen: dict[str, Any]) -> Decision | None:
-    """Return the decision that a name stands for, with what the caller chose in its place; None for the default."""
-    return Decision(**{**base, **chosen}) if base or chosen else None
-
-
-def _make_metacost(teacher: str, params: dict[str, Any]) -> MetaCostClassifier:
-    own = {
-        key: params[key]
-        for key in (
-            "final_estimator",
-            "out_of_bag",
-            "fp_cost",
-            "fn_cost",
-            "cost_estimator",
-            "pos_label",
-            "random_state",
-        )
-        if key in params
-    }
-    rest = {key: value for key, value in params.items() if key not in own}
-    return MetaCostClassifier(_make(teacher, rest, decides=True), **own)
+    return methods[methods.names.index(name)].make(**params)

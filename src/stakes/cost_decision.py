@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.utils import Tags, get_tags
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
+from stakes._random import seeded
 from stakes.base import MemberClassifier, ValidationRecords, check_classifier, check_features
 from stakes.decision.decision import Decision
 from stakes.decision.reader import Votes
@@ -49,7 +49,7 @@ class CostDecisionClassifier(MemberClassifier):
     pos_label : label, default=None
         The positive class; the larger of the two labels by default.
     random_state : int, Generator, RandomState or None, default=None
-        Seed of the records held out, and of the estimator if it has none.
+        Seed of the records held out, and of the estimator and the models inside it that have none.
 
     Attributes
     ----------
@@ -136,9 +136,7 @@ class CostDecisionClassifier(MemberClassifier):
             check_is_fitted(self.estimator)
             self.estimator_ = self.estimator
         else:
-            self.estimator_ = clone(self.estimator)
-            if self.estimator_.get_params().get("random_state", 0) is None:
-                self.estimator_.set_params(random_state=int(rng.integers(2**31)))
+            self.estimator_ = seeded(self.estimator, rng)
             weight = records.cost_weight() if self.weighted else records.weight
             self.estimator_.fit(X, labels, **({} if weight is None else {"sample_weight": weight}))
         self.members_ = ModelMembers([self.estimator_], self.classes_[self._positive])

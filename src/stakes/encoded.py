@@ -9,7 +9,7 @@ import polars as pl
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils import Tags, get_tags
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from stakes.table import Table, read_table
 
@@ -25,8 +25,8 @@ class EncodedClassifier(ClassifierMixin, BaseEstimator):
     Parameters
     ----------
     estimator : classifier
-        If it has a parameter `categorical_features`, as scikit-learn's gradient boosting does, it is told which
-        columns hold categories.
+        It is told which columns hold categories if it has a parameter `categorical_features`, as scikit-learn's
+        gradient boosting does, or an argument `categorical_feature` of `fit`, as LightGBM does.
 
     Attributes
     ----------
@@ -78,7 +78,9 @@ class EncodedClassifier(ClassifierMixin, BaseEstimator):
         mask = np.array([categories is not None for categories in self.categories_])
         if mask.any() and "categorical_features" in self.estimator_.get_params():
             self.estimator_.set_params(categorical_features=mask)
-        options = {} if sample_weight is None else {"sample_weight": sample_weight}
+        options: dict[str, Any] = {} if sample_weight is None else {"sample_weight": sample_weight}
+        if mask.any() and has_fit_parameter(self.estimator_, "categorical_feature"):
+            options["categorical_feature"] = np.flatnonzero(mask).tolist()
         self.empty_ = np.isnan(self._matrix(table)).all(axis=0)
         self.estimator_.fit(self._numbers(table), y, **options)
         self.classes_ = self.estimator_.classes_

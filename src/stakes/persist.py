@@ -41,6 +41,7 @@ from stakes.estimation import CostEstimators
 from stakes.exceptions import ModelFileError
 from stakes.members import ModelMembers, TreeMembers
 from stakes.metacost import MetaCostClassifier
+from stakes.rivals import PreparedLogisticRegression
 from stakes.sampling import CPRSampler, HybridSampler, OverSampler, SMOTESampler, UnderSampler
 from stakes.tree.binning import Binning
 from stakes.tree.nodes import BINS, FeatureBins, Nodes
@@ -73,7 +74,8 @@ OWN_TYPES = (
     CostBaggingClassifier, CostBoostClassifier, CostDecisionClassifier, CostTreeClassifier, MetaCostClassifier,
     EncodedClassifier, Costs, Decision, Cut, Reader, Source, Votes, CostEstimators, TreeMembers, ModelMembers, Trees,
     Nodes, FeatureBins, Binning, ValidationRecords, Records, CPRSampler, HybridSampler, OverSampler, SMOTESampler,
-    UnderSampler, *CALIBRATIONS.values(), *THRESHOLDS.values(), Plain, Pairs,
+    UnderSampler, *CALIBRATIONS.values(), *THRESHOLDS.values(),
+    PreparedLogisticRegression, Plain, Pairs,
 )  # fmt: skip
 TRUSTED = (
     *(f"{own.__module__}.{own.__qualname__}" for own in OWN_TYPES),
@@ -85,6 +87,10 @@ TRUSTED = (
     # How gradient boosting is told to check categories: a function of scikit-learn with some of its arguments.
     "functools.partial",
     "sklearn.utils.validation.check_array",
+    # LightGBM keeps its trees as text.
+    "collections.OrderedDict",
+    "lightgbm.basic.Booster",
+    "lightgbm.sklearn.LGBMClassifier",
     # The ensembles of imbalanced-learn that studies compare with.
     "imblearn.ensemble._bagging.BalancedBaggingClassifier",
     "imblearn.ensemble._easy_ensemble.EasyEnsembleClassifier",

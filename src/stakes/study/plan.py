@@ -13,15 +13,13 @@ from stakes.decision.decision import Decision
 from stakes.exceptions import CostsError, StudyError
 from stakes.measures import MEASURES
 
-__all__ = ["PEERS", "QUICK", "Config", "Unit", "plan_units", "settings_for", "training_costs"]
+__all__ = ["QUICK", "Config", "Unit", "plan_units", "settings_for", "training_costs"]
 
 # Enough to see which way to go, in a minute or two.
 QUICK = (
     "tree", "cstree", "bg", "dm-bg", "rf", "dm-rf", "rdf", "dm-rdf", "wrf", "urf", "uprdf", "dm-uprdf", "cprbg",
     "dm-cprbg", "csrf", "ab", "acost", "asb", "ac2", "dab", "gb",
 )  # fmt: skip
-# imbalanced-learn's own answers to class imbalance, for comparison.
-PEERS = ("imblearn-brf", "imblearn-rusboost", "imblearn-easyensemble")
 # Cost ratios that are tried where costs are only a remedy for class imbalance.
 RATIOS = (1, 2, 5, 10, 20, 50, 100, 200, 500)
 
@@ -88,7 +86,7 @@ class Unit:
     ----------
     repeat : int
     method : str
-        A name of the catalogue without ``dm-`` and ``mc-``, or one of PEERS.
+        A name of the catalogue without ``dm-`` and ``mc-``.
     train_costs : str
         A setting of `Config`, or "none" for methods that train without costs.
     members : tuple of {"label", "cost", "tuned"}
@@ -141,7 +139,7 @@ def plan_units(config: Config, ratios: Sequence[str] = ()) -> list[Unit]:
                 Unit(repeat, method.name, setting, members, metacost) for setting in settings_for(method, settings)
             ]
         if ratios:
-            units += [Unit(repeat, peer, "none", ("label",)) for peer in PEERS]
+            units += [Unit(repeat, peer, "none", ("label",)) for peer in list_methods().filter(name="imblearn-*").names]
     return units
 
 

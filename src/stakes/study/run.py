@@ -9,10 +9,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from imblearn.ensemble import BalancedRandomForestClassifier, EasyEnsembleClassifier, RUSBoostClassifier
 from numpy.typing import NDArray
-from sklearn.impute import SimpleImputer
-from sklearn.pipeline import make_pipeline
 
 from stakes.base import MemberClassifier
 from stakes.catalog import list_methods, make_classifier
@@ -23,13 +20,12 @@ from stakes.decision.cuts import Cut, apply_cuts, fit_cuts
 from stakes.decision.decision import Decision
 from stakes.decision.options import decisions_for, describe
 from stakes.decision.reader import Reader
-from stakes.encoded import EncodedClassifier
 from stakes.exceptions import ClassMeansWarning
 from stakes.measures import MEASURES, Measure, sums_of
 from stakes.members import LeafAssignment
 from stakes.records import Records
 from stakes.study.data import StudyData
-from stakes.study.plan import PEERS, Config, Unit, training_costs
+from stakes.study.plan import Config, Unit, training_costs
 from stakes.table import table_of
 from stakes.tree.binning import Binned, Binning
 
@@ -99,16 +95,6 @@ def parts_of(data: StudyData, repeat: int, seed: int) -> Parts:
 def make_unit_classifier(config: Config, unit: Unit, n_jobs: int | None = None) -> MemberClassifier:
     """Return the classifier of a unit, not fitted: the same that `make_classifier` makes by name."""
     seed = config.seed + unit.repeat
-    if unit.method in PEERS:
-        model = {
-            "imblearn-brf": BalancedRandomForestClassifier,
-            "imblearn-rusboost": RUSBoostClassifier,
-            "imblearn-easyensemble": EasyEnsembleClassifier,
-        }[unit.method](random_state=seed)
-        model.set_params(n_estimators=config.trees if unit.method != "imblearn-easyensemble" else 10)
-        # They take no missing values.
-        complete = make_pipeline(SimpleImputer(strategy="median", keep_empty_features=True), model)
-        return CostDecisionClassifier(EncodedClassifier(complete), threshold="half", random_state=seed)
     params: dict[str, Any] = {"random_state": seed}
     family = _family(unit.method)
     if family in ("bagging", "boosting"):
@@ -120,8 +106,6 @@ def make_unit_classifier(config: Config, unit: Unit, n_jobs: int | None = None) 
 
 
 def _family(method: str) -> str:
-    if method in PEERS:
-        return "imbalanced-learn"
     return list_methods().filter(name=method)[0].family
 
 

@@ -1,0 +1,103 @@
+"""Models of other libraries, made ready for tables with texts and missing values, for the catalogue."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.compose import ColumnTransformer
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
+
+from stakes.encoded import EncodedClassifier
+
+__all__ = ["PreparedLogisticRegression", "balanced_ensemble", "lightgbm", "logistic_regression"]
+
+# Categories of fewer records than this share one column.
+RARE = 10
+
+
+class PreparedLogisticRegression(ClassifierMixin, BaseEstimator):
+    """Logistic regression on scaled numbers and indicators of categories; missing values have indicators, too.
+
+    Parameters
+    ----------
+    C : float, default=1
+        Inverse of the strength of the penalty.
+    max_iter : int, default=1000
+        The most iterations of the solver.
+    categorical_features : array of bool of shape (n_features,), default=None
+        Which features are numbers of categories.
+
+    Attributes
+    ----------
+    classes_ : ndarray
+    prepare_ : ColumnTransformer
+        Makes numbers without gaps of the features.
+    regression_ : LogisticRegression
+        The fitted regression.
+    """
+
+    def __init__(self, *, C: float = 1.0, max_iter: int = 1000, categorical_features: Any = None) -> None:
+        self.C = C
+        self.max_iter = max_iter
+        self.categorical_features = categorical_features
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+    def fit(self, X: NDArray[Any], y: Any, sample_weight: ArrayLike | None = None) -> Self:
+        """Learn the preparation and the coefficients."""
+        mask = self.categorical_features
+        names = np.zeros(X.shape[1], bool) if mask is None else np.asarray(mask, bool)
+        numbers = make_pipeline(
+            SimpleImputer(strategy="median", add_indicator=True, keep_empty_features=True), StandardScaler()
+        )
+        categories = OneHotEncoder(handle_unknown="infrequent_if_exist", min_frequency=RARE, sparse_output=False)
+        prepare = ColumnTransformer(
+            [("numbers", numbers, np.flatnonzero(~names)), ("categories", categories, np.flatnonzero(names))]
+        )
+        self.prepare_ = prepare.fit(X)
+        self.regression_ = LogisticRegression(C=self.C, max_iter=self.max_iter)
+        self.regression_.fit(self.prepare_.transform(X), y, sample_weight)
+        self.classes_ = self.regression_.classes_
+        return self
+
+    def predict_proba(self, X: NDArray[Any]) -> NDArray[np.float64]:
+        """Return the probabilities of the classes."""
+        check_is_fitted(self)
+        return self.regression_.predict_proba(self.prepare_.transform(X))
+
+    def predict(self, X: NDArray[Any]) -> NDArray[Any]:
+        """Return the most probable classes."""
+        check_is_fitted(self)
+        return self.regression_.predict(self.prepare_.transform(X))
+
+
+def logistic_regression(**params: Any) -> EncodedClassifier:
+    """Return logistic regression for any table."""
+    return EncodedClassifier(PreparedLogisticRegression(**params))
+
+
+def lightgbm(**params: Any) -> EncodedClassifier:
+    """Return LightGBM with its own defaults, for any table, with results that do not depend on the threads."""
+    from lightgbm import LGBMClassifier
+
+    fixed: dict[str, Any] = {"deterministic": True, "force_row_wise": True, "verbose": -1}
+    return EncodedClassifier(LGBMClassifier(**fixed | params))
+
+
+def balanced_ensemble(name: str, **params: Any) -> EncodedClassifier:
+    """Return one of imbalanced-learn's ensembles, for any table; they take no missing values by themselves."""
+    from imblearn import ensemble
+
+    model = getattr(ensemble, name)(**params)
+    return EncodedClassifier(make_pipeline(SimpleImputer(strategy="median", keep_empty_features=True), model))
