@@ -135,6 +135,24 @@ def test_a_study_of_class_imbalance_says_what_was_measured(here: Path) -> None:
     assert (here / "churn-study" / "best.skops").exists()
 
 
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("sales.2024-01.csv", "sales.2024-01-decisions.csv"),
+        ("sales.2024-02.csv.gz", "sales.2024-02-decisions.csv"),
+        ("v1.2.PARQUET", "v1.2-decisions.parquet"),
+        ("new", "new-decisions.csv"),
+    ],
+)
+def test_the_default_name_of_decisions_keeps_the_whole_name_of_the_records(
+    name: str, expected: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[Path] = []
+    monkeypatch.setattr("stakes.study.apply.apply_model", lambda model, data, out, **_: asked.append(out))
+    run("apply", "best.skops", f"folder/{name}")
+    assert asked == [Path("folder") / expected]
+
+
 def test_decisions_are_written_next_to_the_new_records(studied: tuple[Path, Any], here: Path) -> None:
     records(50, seed=1).write_parquet("new.parquet")
     result = run("apply", studied[0] / "best.skops", "new.parquet", "--fn-cost", "20 * monthly_charges")
@@ -266,7 +284,7 @@ BAD: dict[str, tuple[Callable[[], object] | None, list[str], str]] = {
     "a call": (None, replaced("--fn-cost", "system(1)"), "there is no function 'system'"),
     "an import": (None, replaced("--fn-cost", "__import__('os')"), "is not understood"),
     "a query": (None, replaced("--fn-cost", "(select 1)"), "'1' is not expected"),
-    "a file in a cost": (None, replaced("--fn-cost", "read_csv('churn.csv')"), "is not understood"),
+    "a file in a cost": (None, replaced("--fn-cost", "read_csv('churn.csv')"), "there is no function 'read_csv'"),
     "a text in a cost": (None, replaced("--fn-cost", "contract"), "is not numeric"),
     "zero division": (None, replaced("--fn-cost", "1 / (tenure - tenure)"), "division by zero"),
     "negative costs": (None, replaced("--fn-cost", "0 - monthly_charges"), "a negative cost"),

@@ -6,6 +6,7 @@ said in one line, with exit code 2. A command that lives in a module of its own 
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -165,7 +166,7 @@ def study(
 
     The same command again goes on where the last one was stopped.
     """
-    directory = out or Path(f"{data.name.split('.')[0]}-study")
+    directory = out or Path(f"{_stem(data)}-study")
     with _plain_errors(resume=directory):
         from stakes.study.data import load_data
 
@@ -253,7 +254,7 @@ def apply(
     with _plain_errors():
         from stakes.study.apply import apply_model
 
-        path = out or data.with_name(f"{data.name.split('.')[0]}-decisions{_suffix(data)}")
+        path = out or data.with_name(f"{_stem(data)}-decisions{_suffix(data)}")
         columns = None if keep is None else [name for name in _listed(keep, "") if name != "none"]
         with _counter() as count:
             done = apply_model(model, data, path, fp_cost=fp_cost, fn_cost=fn_cost, keep=columns, progress=count)
@@ -345,6 +346,11 @@ def _plain_errors(resume: Path | None = None) -> Iterator[None]:
 def _listed(given: list[str] | None, default: str) -> list[str]:
     """Return options that may be given several times, or several at once with commas."""
     return [part.strip() for item in given or [default] for part in item.split(",") if part.strip()]
+
+
+def _stem(path: Path) -> str:
+    """Return a name without what tells the format: sales.2024-01 of sales.2024-01.csv.gz."""
+    return re.sub(r"(\.(csv|txt|tsv|parquet|pq))?(\.gz)?$", "", path.name, flags=re.IGNORECASE)
 
 
 def _suffix(path: Path) -> str:

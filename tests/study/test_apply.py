@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import errno
+import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +22,7 @@ from stakes.exceptions import ModelFileError, StudyError
 from stakes.persist import save
 from stakes.study.apply import apply_model, score_to_probability
 from stakes.study.data import StudyData, load_data
+from stakes.study.files import column_names, read_batches, read_file
 
 FP, FN = "2 * monthly_charges", "12 * monthly_charges"
 DECISION = Decision(threshold="cost")
@@ -244,7 +248,7 @@ BAD = [
     (last(CHARGE, None), {}, "would count what is missing as 0) in record 100"),
     (last(CHARGE, -1.0), {}, "a negative cost (-2) in record 100"),
     (None, {"fn_cost": "1 / (tenure - tenure)"}, "division by zero"),
-    (None, {"fn_cost": "read_csv('x')"}, "is not understood"),
+    (None, {"fn_cost": "read_csv('x')"}, "there is no function 'read_csv'"),
     (None, {"fn_cost": "monthly_charge"}, "did you mean 'monthly_charges'"),
     (None, {"keep": ["tenur"]}, "--keep 'tenur': new.csv has no such column: did you mean 'tenure'"),
     (lambda f: f.head(0), {}, "new.csv has no records"),
@@ -285,12 +289,45 @@ def test_files_that_cannot_be_read_or_written_are_refused(made: Any, tmp_path: P
         apply_model(new, new, tmp_path / "out.csv")
     with pytest.raises(StudyError, match="cannot write"):
         apply_model(made[0], new, tmp_path / "no such folder" / "out.csv")
-    with pytest.raises(StudyError, match="these are the records themselves"):
+    with pytest.raises(StudyError, match="is the records themselves"):
         apply_model(made[0], new, new)
+    before = made[0].read_bytes()
+    with pytest.raises(StudyError, match="is the model itself"):
+        apply_model(made[0], new, made[0])
+    assert made[0].read_bytes() == before
     (tmp_path / "folder").mkdir()
     with pytest.raises(StudyError, match="cannot write"):
         apply_model(made[0], new, tmp_path / "folder")
     assert sorted(file.name for file in tmp_path.iterdir()) == ["folder", "new.csv"]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
+def test_a_device_is_not_replaced_by_a_file(made: Any, tmp_path: Path) -> None:
+    new = write(records(20), tmp_path / "new.csv")
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(StudyError, match="it exists and is not a file"):
+        apply_model(made[0], new, tmp_path / "pipe")
+    assert (tmp_path / "pipe").is_fifo()
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_brackets_in_a_name_are_part_of_the_name(made: Any, tmp_path: Path, suffix: str) -> None:
+    folder = tmp_path / "of [may]"
+    folder.mkdir()
+    write(records(30, seed=2), folder / f"new1{suffix}")
+    new = write(records(20, seed=1), folder / f"new[1]{suffix}")
+    assert apply_model(made[0], new, folder / f"out[2]{suffix}").n_records == 20
+    assert len(read_file(folder / f"out[2]{suffix}")) == 20
+    assert column_names(new) == list(records(20).columns)
+
+
+def test_one_stray_quote_takes_no_longer_than_the_file_is_long(tmp_path: Path) -> None:
+    # The quote is never closed, so that all lines from there on are one record.
+    (tmp_path / "new.csv").write_text('a,b\n5" pipe,1\n' + "pipe,2\n" * 80_000)
+    start = time.perf_counter()
+    with suppress(StudyError):
+        list(read_batches(tmp_path / "new.csv", 1000))
+    assert time.perf_counter() - start < 5
 
 
 def test_a_model_without_its_columns_is_refused(made: Any, tmp_path: Path) -> None:

@@ -110,6 +110,13 @@ def test_a_mark_for_missing_numbers_is_a_category_among_texts(write: Write) -> N
     assert load(write(frame)).frame["plan"].to_list() == ["none", "NA", "basic"] * (N // 3)
 
 
+@pytest.mark.parametrize("texts", [["1,5", "2,25"], ["$1,234.50", "$7"], ["9.09%", ""], ["1 200", "3"]])
+def test_numbers_that_are_written_otherwise_are_texts_with_a_note(texts: list[str]) -> None:
+    frame, notes = tidy(pl.DataFrame({"x": texts, "plan": ["a", "1,5"]}))
+    assert frame.schema["x"] == pl.String
+    assert notes == [f"column 'x' is text, such as {texts[0]!r}: numbers are written as 1234.5"]
+
+
 def test_a_text_in_the_last_line_makes_the_column_text(write: Write) -> None:
     lines = [f"{i % 7},{i % 2}\n" for i in range(30_000)]
     data = load(write("x,churn\n" + "".join(lines) + "late,1\n"), fp_cost=1, fn_cost=1)
@@ -200,7 +207,7 @@ BAD = [
     (None, {"positive": "maybe"}, "--positive 'maybe' is not a value of 'churn': choose from 'No', 'Yes'"),
     (None, {"fp_cost": "2 * charges"}, "--fp-cost '2 * charges': there is no column 'charges'"),
     (None, {"fn_cost": "2 *"}, "--fn-cost '2 *': something is missing"),
-    (None, {"fn_cost": "open('x')"}, '--fn-cost "open(\'x\')": "\'" is not understood'),
+    (None, {"fn_cost": "open('x')"}, '--fn-cost "open(\'x\')": there is no function \'open\''),
     (None, {"fn_cost": "charge / (months - months)"}, "division by zero in 60 records, the first of them record 1"),
     (None, {"fn_cost": "plan"}, "column 'plan' is not numeric"),
     (None, {"fn_cost": "0 - charge"}, "--fn-cost '0 - charge': a negative cost (-"),

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from itertools import count
 from pathlib import Path
-from typing import IO, Any
+from tempfile import TemporaryDirectory
+from typing import Any
 
 import numpy as np
 import polars as pl
 from joblib import parallel_config
 from numpy.typing import NDArray
 
+from stakes.atomic import complete_file
 from stakes.costs import Costs
 from stakes.decision.calibration import Platt
 from stakes.exceptions import CostsNeededError, StudyError
@@ -103,10 +105,10 @@ def apply_model(
     task = _Task(Path(model_path), Path(data_path), Path(out_path), fp_cost, fn_cost, keep)
     n_records = n_positive = 0
     expected_cost = expected_saving = 0.0
-    with _Output(task.out) as output, parallel_config(backend="threading", n_jobs=-1):
+    with _writing(task.out) as write, parallel_config(backend="threading", n_jobs=-1):
         for batch in read_batches(task.data, batch_size):
             decided = task.decide(batch, first_record=n_records + 1)
-            output.write(decided)
+            write(decided)
             n_records += len(decided)
             n_positive += int((decided.get_column("decision") == task.labels[1]).sum())
             if task.expects:
@@ -151,8 +153,9 @@ class _Task:
         known = {**info.get("cost_columns", {}), **self.kinds}
         self.needed = {name: known.get(name, "number") for name in dict.fromkeys([*self.kinds, *sorted(of_costs)])}
         self.keep = _kept(keep, columns, data.name)
-        if out.exists() and out.samefile(data):
-            raise StudyError(f"--out {out}: these are the records themselves; choose another name")
+        for path, what in ((data, "the records themselves"), (model, "the model itself")):
+            if out.exists() and out.samefile(path):
+                raise StudyError(f"--out {out} is {what}: choose another name")
         self.model = load(model)
         self.positive = _positive_label(self.model)
         negative = next(label for label in self.model.classes_ if label != self.positive)
@@ -262,52 +265,21 @@ def _decide(
     return decided.outcomes[0], decided.scores[0], decided.thresholds[0]
 
 
-class _Output:
-    """A file that is written batch by batch, and is there only when it is complete."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.parquet = path.suffix.lower() in (".parquet", ".pq")
-        self._n_parts = 0
-
-    def __enter__(self) -> _Output:
-        try:
-            self._directory = tempfile.TemporaryDirectory(dir=self.path.parent, prefix=f".{self.path.name}.")
-        except OSError as error:
-            raise self._failed(error) from None
-        self._whole = Path(self._directory.name) / "whole"
-        self._file: IO[bytes] | None = None if self.parquet else open(self._whole, "wb")
-        return self
-
-    def write(self, frame: pl.DataFrame) -> None:
-        """Add some records."""
-        try:
-            if self._file is None:
-                # Parts, put together at the end: polars writes Parquet files in one go.
-                frame.write_parquet(self._part(self._n_parts))
-            else:
-                frame.write_csv(self._file, include_header=not self._n_parts)
-        except (OSError, pl.exceptions.PolarsError) as error:  # CSV files cannot hold lists and bytes
-            raise self._failed(error) from None
-        self._n_parts += 1
-
-    def _part(self, i: int) -> Path:
-        return Path(self._directory.name) / f"{i:09d}.parquet"
-
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        try:
-            if self._file is not None:
-                self._file.close()
-            if kind is None:
-                if self.parquet:
-                    pl.scan_parquet([self._part(i) for i in range(self._n_parts)]).sink_parquet(self._whole)
-                os.replace(self._whole, self.path)
-        except (OSError, pl.exceptions.PolarsError) as error:
-            raise self._failed(error) from None
-        finally:
-            self._directory.cleanup()
-
-    def _failed(self, error: Exception) -> StudyError:
+@contextmanager
+def _writing(path: Path) -> Iterator[Callable[[pl.DataFrame], object]]:
+    """Give a function that adds records to a file, which is there only when the block ends without an error."""
+    try:
+        with complete_file(path) as unfinished:
+            if path.suffix.lower() not in (".parquet", ".pq"):
+                with open(unfinished, "wb") as file:
+                    yield lambda frame: frame.write_csv(file, include_header=not file.tell())
+                return
+            # Parts, put together at the end: polars writes Parquet files in one go.
+            with TemporaryDirectory(dir=unfinished.parent, prefix=f"{unfinished.name}.") as directory:
+                parts = (Path(directory) / f"{i:09d}.parquet" for i in count())
+                yield lambda frame: frame.write_parquet(next(parts))
+                pl.scan_parquet(sorted(Path(directory).iterdir()), glob=False).sink_parquet(unfinished)
+    except (OSError, pl.exceptions.PolarsError) as error:  # CSV files cannot hold lists and bytes
         why = error.strerror if isinstance(error, OSError) and error.strerror else str(error).splitlines()[0]
         hint = "" if isinstance(error, OSError) else "; write to a .parquet file, or choose columns by --keep"
-        return StudyError(f"cannot write {self.path}: {why}{hint}")
+        raise StudyError(f"cannot write {path}: {why}{hint}") from None

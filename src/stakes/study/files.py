@@ -1,4 +1,7 @@
-"""Files of records: CSV and Parquet, read at once or in batches, and what their columns are to a model."""
+"""Files of records: CSV and Parquet, read at once or in batches, and the kinds of their columns.
+
+Paths are names, not patterns: brackets in them have no meaning.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ from stakes.study.expressions import did_you_mean, in_records
 
 __all__ = ["as_kind", "check_finite", "column_names", "conform", "kinds_of", "read_batches", "read_file", "tidy"]
 
-# What people write for a missing number. In a column of texts these are texts like any other.
+# What stands for a missing number in files. In a column of texts these are texts like any other.
 MISSING = ("", "na", "n/a", "nan", "null", "none", "?", "-", ".")
 SEPARATORS = (",", ";", "\t", "|")
 # Parquet files are read by so many records, because polars writes them in groups of so many.
@@ -43,12 +46,12 @@ def read_file(path: str | Path) -> pl.DataFrame:
     path = Path(path)
     try:
         if _is_parquet(path):
-            frame = pl.read_parquet(path)
+            frame = pl.read_parquet(path, glob=False)
         else:
             separator, names = _csv_layout(path)
             # Types by the whole file: a text in the last line must not come as a surprise.
-            frame = pl.read_csv(path, separator=separator, infer_schema_length=None, try_parse_dates=True)
-            frame.columns = names  # quotes in names too, as they are meant
+            frame = pl.read_csv(path, separator=separator, infer_schema_length=None, try_parse_dates=True, glob=False)
+            frame.columns = names  # with quotes as they are meant
     except (pl.exceptions.PolarsError, OSError, EOFError) as error:
         raise _unreadable(path, error) from None
     if frame.width:  # blank lines are no records
@@ -64,7 +67,9 @@ def read_file(path: str | Path) -> pl.DataFrame:
 def column_names(path: Path) -> list[str]:
     """Return the names of the columns of a file."""
     try:
-        return list(pl.scan_parquet(path).collect_schema()) if _is_parquet(path) else _csv_layout(path).names
+        return (
+            list(pl.scan_parquet(path, glob=False).collect_schema()) if _is_parquet(path) else _csv_layout(path).names
+        )
     except (pl.exceptions.PolarsError, OSError, EOFError) as error:
         raise _unreadable(path, error) from None
 
@@ -81,7 +86,7 @@ def read_batches(path: Path, size: int) -> Iterator[pl.DataFrame]:
 
 
 def _parquet_batches(path: Path, size: int) -> Iterator[pl.DataFrame]:
-    records = pl.scan_parquet(path)
+    records = pl.scan_parquet(path, glob=False)
     n = records.select(pl.len()).collect().item()
     for start in range(0, n, GROUP):
         yield from records.slice(start, GROUP).collect().iter_slices(size)
@@ -104,18 +109,17 @@ def _csv_batches(path: Path, size: int) -> Iterator[pl.DataFrame]:
 
 
 def _csv_records(file: IO[bytes]) -> Iterator[bytes]:
-    """Return the records of a CSV file as they are; one may have several lines, between quotes."""
-    open_record = b""
+    """Return the records of a CSV file as bytes; one may have several lines, between quotes."""
+    lines: list[bytes] = []
+    n_quotes = 0
     for line in file:
-        # Quotes come in pairs: as long as one is open, so is the record.
-        if open_record or line.count(b'"') % 2:
-            open_record += line
-            if open_record.count(b'"') % 2:
-                continue
-            line, open_record = open_record, b""
-        yield line
-    if open_record:
-        yield open_record
+        lines.append(line)
+        n_quotes += line.count(b'"')
+        if n_quotes % 2 == 0:  # quotes come in pairs: as long as one is open, so is the record
+            yield b"".join(lines)
+            lines, n_quotes = [], 0
+    if lines:
+        yield b"".join(lines)
 
 
 def _csv_frame(records: list[bytes], separator: str, names: list[str]) -> pl.DataFrame:
@@ -186,7 +190,7 @@ def _kind(dtype: pl.DataType) -> str | None:
 
 
 def tidy(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
-    """Return the columns in the types that are used from here on, and what was left out.
+    """Return the columns in the types that are used from here on, and notes about what a user may not expect.
 
     A column of texts that are all numbers, apart from marks for missing ones, becomes a column of numbers.
     """
@@ -198,6 +202,9 @@ def tidy(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
             notes.append(f"column {column.name!r} is left out: {column.dtype} is not a type that a model can use")
         else:
             columns.append(_tidy_column(column).alias(column.name))
+            if columns[-1].dtype == pl.String and _looks_numeric(columns[-1]):
+                shown = columns[-1].drop_nulls()[0]
+                notes.append(f"column {column.name!r} is text, such as {shown!r}: numbers are written as 1234.5")
     return pl.DataFrame(columns), notes
 
 
@@ -217,6 +224,13 @@ def _tidy_column(column: pl.Series) -> pl.Series:
     texts = column.cast(pl.String)
     numbers = _as_numbers(texts)
     return numbers if numbers.count() and not _unlike_numbers(texts, numbers).any() else texts
+
+
+def _looks_numeric(texts: pl.Series) -> bool:
+    """Return whether all texts would be numbers without signs of money and of percentages, commas and spaces."""
+    bare = texts.str.replace_all(r"[\s$€£¥%,']", "")
+    numbers = _as_numbers(bare)
+    return bool(numbers.count()) and not _unlike_numbers(bare, numbers).any()
 
 
 def _as_numbers(texts: pl.Series) -> pl.Series:
