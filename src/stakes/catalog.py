@@ -13,7 +13,7 @@ from typing import Any, overload
 from stakes import rivals
 from stakes.bagging import CostBaggingClassifier
 from stakes.boosting import CostBoostClassifier
-from stakes.boosting.rules import RULES, AdaBoost
+from stakes.boosting.rules import RULES, Rule
 from stakes.cost_decision import CostDecisionClassifier
 from stakes.cost_tree import CostTreeClassifier
 from stakes.decision.decision import Decision
@@ -23,7 +23,7 @@ from stakes.sampling import SAMPLERS, CostSampler
 __all__ = ["Make", "Method", "MethodTable", "list_methods", "make_classifier"]
 
 Samplers = tuple[tuple[str, type[CostSampler]], ...]
-Rules = tuple[tuple[str, type[AdaBoost]], ...]
+Rules = tuple[tuple[str, type[Rule]], ...]
 
 _DECISION = tuple(f.name for f in fields(Decision))
 

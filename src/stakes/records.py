@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
+from math import log
 from typing import Any
 
 import numpy as np
@@ -15,6 +17,9 @@ __all__ = ["Records"]
 
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
+
+# The logarithm of a ratio of costs where one of them is zero.
+LARGEST_LOG_RATIO = log(1e15)
 
 
 @dataclass(frozen=True)
@@ -65,6 +70,37 @@ class Records:
         """What it costs to misclassify each record, times its weight."""
         cost = self.costs.of(self.positive)
         return cost if self.weight is None else cost * self.weight
+
+    @cached_property
+    def sign(self) -> Floats:
+        """y*: 1 for positives, -1 for negatives."""
+        return np.where(self.positive, 1.0, -1.0)
+
+    @cached_property
+    def cost_share(self) -> Floats:
+        """The cost of misclassifying each record as a share of the largest; ones where no mistake costs anything."""
+        cost = self.costs.of(self.positive)
+        return cost / cost.max() if cost.any() else np.ones_like(cost)
+
+    @cached_property
+    def log_cost(self) -> Floats:
+        """The logarithm of `cost_share`, -inf for records that cost nothing."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.cost_share)
+
+    @cached_property
+    def log_cost_ratio(self) -> Floats:
+        """ln(C_FN / C_FP), and 0 where both are zero; where one of them is, beyond any real ratio."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            fp, fn = (np.log(cost) for cost in self.costs.arrays(len(self)))
+            ratio = fn - fp
+        return np.clip(np.where(np.isnan(ratio), 0.0, ratio), -LARGEST_LOG_RATIO, LARGEST_LOG_RATIO)
+
+    @cached_property
+    def cost_levels(self) -> tuple[Floats, NDArray[np.intp]]:
+        """The distinct values of `cost_share`, and the position of each record's value among them."""
+        values, position = np.unique(self.cost_share, return_inverse=True)
+        return values, position
 
     def take(self, rows: NDArray[Any]) -> Records:
         """Return some of the records, by row numbers or by a mask."""

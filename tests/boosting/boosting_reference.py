@@ -113,7 +113,10 @@ def boost(
     rounds: int,
     *,
     scale: float = 1.0,
-    exponent: str = "printed",
+    alpha_by: str = "epsilon",
+    exponent: str = "inverse",
+    power: float = 1.0,
+    costs_per_round: str = "root",
     fit_on: str | None = None,
     member: str = "label",
     samples: Any = None,
@@ -124,6 +127,12 @@ def boost(
     largest = max(task.cost)
     c = [cost / largest for cost in task.cost]
     raw = task.cost
+    cheapest = min(cost for cost in raw if cost > 0)
+    each = [cost / cheapest for cost in raw]  # what CSB multiplies mistakes with
+    if costs_per_round == "root":
+        each = [cost ** (1 / rounds) for cost in each]
+        if variant in ("adac2", "adac3"):
+            c = [cost ** (1 / rounds) for cost in c]
     star = [1 if y[i] == 1 else -1 for i in range(n)]
     n_positive = int(y.sum())
 
@@ -133,7 +142,7 @@ def boost(
     root = 1 / (2 * rounds)
     # Initial weights
     if variant in ("naive", "uboost", "adacost", "adauboost", "csb0", "csb1", "csb2"):
-        w = list(raw)
+        w = [cost**power for cost in raw]
     elif variant == "asymmetric":
         w = [
             ratio(i) ** (1 / (2 * rounds)) / n if y[i] == 1 else (1 / ratio(i)) ** (1 / (2 * rounds)) / n
@@ -148,7 +157,8 @@ def boost(
     for t in range(rounds):
         w = normalised(w)
         on_costs = (fit_on or ("costs" if variant in ("adac1", "adac2", "adac3", "csab") else "weights")) == "costs"
-        fit_weight = normalised([w[i] * c[i] for i in range(n)]) if on_costs else w
+        squared = 2 if variant == "adac3" and costs_per_round == "root" else 1
+        fit_weight = normalised([w[i] * c[i] ** squared for i in range(n)]) if on_costs else w
         if samples is None:
             stump = fit_stump(X, y, fit_weight, binning)
         else:
@@ -171,9 +181,9 @@ def boost(
         beta = [(1 - m[i] * scale * c[i]) / 2 for i in range(n)]
 
         # Alpha
-        if variant == "adacost":
+        if variant == "adacost" and alpha_by != "epsilon":
             r = sum(w[i] * m[i] * beta[i] for i in range(n))
-            alpha = half_log(1 + r, 1 - r)
+            alpha = half_log(1 + r, 1 - r) if alpha_by == "fan" else half_log(1 - r, 1 + r)
         elif variant in ("adac1", "adac2", "adac3"):
             r_t = sum(w[i] * c[i] for i in range(n) if m[i] > 0)
             r_f = sum(w[i] * c[i] for i in range(n) if m[i] < 0)
@@ -205,13 +215,16 @@ def boost(
         elif variant == "adacost":
             w = [w[i] * exp(-alpha * m[i] * beta[i]) for i in range(n)]
         elif variant == "adauboost":
-            power = [ratio(i) if exponent == "printed" else 1 / ratio(i) for i in range(n)]
-            w = [w[i] * exp(-alpha * m[i] * power[i] ** y[i]) for i in range(n)]
+            if exponent == "printed":
+                factor = [ratio(i) ** y[i] for i in range(n)]
+            else:  # (C_FP / C_FN)^y where positives cost more, and the roles swapped where negatives do
+                factor = [min(1.0, 1 / ratio(i)) if y[i] == 1 else min(1.0, ratio(i)) for i in range(n)]
+            w = [w[i] * exp(-alpha * m[i] * factor[i]) for i in range(n)]
         elif variant == "asymmetric":
             w = [w[i] * (ratio(i) if y[i] == 1 else 1 / ratio(i)) ** root * exp(-alpha * m[i]) for i in range(n)]
         elif variant in ("csb0", "csb1", "csb2"):
             a = {"csb0": 0.0, "csb1": 1.0, "csb2": alpha}[variant]
-            w = [w[i] * exp(-a) if m[i] > 0 else raw[i] * w[i] * exp(a) for i in range(n)]
+            w = [w[i] * exp(-a) if m[i] > 0 else each[i] * w[i] * exp(a) for i in range(n)]
         elif variant in ("adac1", "csab"):
             w = [w[i] * exp(-alpha * m[i] * c[i]) for i in range(n)]
         elif variant == "adac2":

@@ -26,9 +26,10 @@ from stakes import CostBaggingClassifier, Costs, CostTreeClassifier, Decision
 from stakes.boosting import RULES, CostBoostClassifier
 from stakes.boosting.learners import TreeLearner
 from stakes.boosting.loop import DONE, LARGE, PERFECT, USELESS, shares
-from stakes.boosting.rules import Problem, make_rule
+from stakes.boosting.rules import make_rule
 from stakes.exceptions import CostsNeededError, DecisionError
 from stakes.metrics import tuned_threshold
+from stakes.records import Records
 
 each_variant = pytest.mark.parametrize("variant", list(RULES))
 HALF = Decision(threshold="half")
@@ -91,11 +92,16 @@ def test_useless_later_member_is_dropped() -> None:
     assert not model.predict(X).any()
 
 
-def test_adacost_of_equal_costs_stops_at_once_and_with_a_smaller_scale_does_not(small: Any) -> None:
-    stopped = few(variant="adacost").fit(small.X, small.y)
+def test_adacost_by_fan_stops_at_once_where_costs_are_equal_and_by_epsilon_or_a_smaller_scale_does_not(
+    small: Any,
+) -> None:
+    def adacost(**options: Any) -> CostBoostClassifier:
+        return few(variant="adacost", variant_params=options).fit(small.X, small.y)
+
+    stopped = adacost(alpha="fan")
     assert (stopped.n_rounds_, stopped.stop_reason_) == (1, USELESS)
-    going = few(variant="adacost", variant_params={"scale": 0.1}).fit(small.X, small.y)
-    assert (going.n_rounds_, going.stop_reason_) == (15, DONE)
+    for going in (adacost(), adacost(alpha="fan", scale=0.1), adacost(alpha="printed")):
+        assert (going.n_rounds_, going.stop_reason_) == (15, DONE)
 
 
 def hard_cases() -> dict[str, tuple[Any, Any]]:
@@ -159,7 +165,9 @@ def test_default_decision_is_half_where_costs_act_in_training_and_by_calibrated_
         return few(n_estimators=2, **params).fit(small.X, small.y).decision_
 
     assert default() == Decision(calibration="logistic", threshold="cost")
-    assert all(default(variant=variant) == HALF for variant in RULES if variant != "adaboost")
+    tuned = {"uboost", "adacost", "csb0", "csb1", "csb2"}
+    assert all(default(variant=variant) == Decision(threshold="tuned") for variant in tuned)
+    assert all(default(variant=variant) == HALF for variant in RULES.keys() - tuned - {"adaboost"})
     assert default(sampling="under") == HALF
     assert default(estimator=CostTreeClassifier(criterion="cost", max_depth=1)) == HALF
 
@@ -172,7 +180,7 @@ def test_average_of_probabilities_is_refused_before_training_with_a_way_out(smal
 
 
 def test_score_of_uboost_keeps_the_order_of_the_signed_sum(large: Any) -> None:
-    model = few(variant="uboost", n_estimators=30).fit(large.X, large.y, fp_cost=1.0, fn_cost=6.0)
+    model = few(variant="uboost", n_estimators=30, decision=HALF).fit(large.X, large.y, fp_cost=1.0, fn_cost=6.0)
     score = model.predict_proba(large.X)[:, 1]
     assigned = model.members_.assign(model._read(large.X, reset=False))
     negative, positive = assigned.leaves.weights[assigned.ids].transpose(2, 0, 1)
@@ -258,6 +266,7 @@ def test_calibrated_probability_is_decided_on_by_cost(calibrated: Any, calibrati
 
 def test_records_are_held_out_only_where_something_is_chosen_on_them(small: Any) -> None:
     assert few().fit(small.X, small.y).validation_ is None
+    assert len(few(variant="csb1").fit(small.X, small.y).validation_.records) == 48
     model = few(decision=Decision(calibration="platt", threshold="cost")).fit(small.X, small.y)
     assert len(model.validation_.records) == 48
     with pytest.raises(DecisionError, match="none were kept"):
@@ -395,8 +404,8 @@ def test_sample_weights_count_records(small: Any, variant: str) -> None:
     weight = np.random.default_rng(0).integers(0, 4, len(small))
     rows = np.repeat(np.arange(len(small)), weight)
     copied = small.take(rows)
-    weighted = few(variant=variant).fit(small.X, small.y, sample_weight=weight, **small.costs)
-    repeated = few(variant=variant).fit(copied.X, copied.y, **copied.costs)
+    weighted = few(variant=variant, decision=HALF).fit(small.X, small.y, sample_weight=weight, **small.costs)
+    repeated = few(variant=variant, decision=HALF).fit(copied.X, copied.y, **copied.costs)
     assert_allclose(weighted.estimator_weights_, repeated.estimator_weights_, rtol=1e-9)
     share = weighted.predict_proba(small.X, **small.costs)
     assert_allclose(share, repeated.predict_proba(small.X, **small.costs), rtol=1e-9)
@@ -464,12 +473,12 @@ def test_records_without_any_weight_share_it_equally() -> None:
 @pytest.mark.parametrize("variant", ["adaboost", "adac1", "adac2", "adac3", "adacost", "csab"])
 def test_a_member_that_is_always_wrong_or_always_right_has_an_infinite_or_the_largest_alpha(variant: str) -> None:
     positive = np.array([True, False, True])
-    problem = Problem(positive, Costs(fp=1, fn=4), 5, np.ones(3))
+    records = Records(None, positive, Costs(fp=1, fn=4))
     rule, weight = make_rule(variant), np.full(3, 1 / 3)
-    assert rule.alpha(problem, weight, -np.ones(3)) < 0
+    assert rule.vote_weight(records, weight, -np.ones(3)) < 0
     if variant in ("adaboost", "adac2", "csab"):
-        assert rule.alpha(problem, weight, -np.ones(3)) == -np.inf
-        assert rule.alpha(problem, weight, np.ones(3)) == np.inf
+        assert rule.vote_weight(records, weight, -np.ones(3)) == -np.inf
+        assert rule.vote_weight(records, weight, np.ones(3)) == np.inf
 
 
 def test_votes_by_weight_leave_out_members_that_do_not_count(small: Any) -> None:

@@ -14,10 +14,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.linear_model import LogisticRegression
 
 from stakes import Costs, CostTreeClassifier, Decision
-from stakes.base import Records
 from stakes.boosting import CostBoostClassifier
 from stakes.boosting.learners import Ground
 from stakes.exceptions import ClassMeansWarning, DecisionError
+from stakes.records import Records
 from stakes.sampling import MemberSampler, Sample, make_sampler
 
 HALF = Decision(threshold="half")

@@ -21,7 +21,7 @@ from stakes.base import (
 )
 from stakes.boosting.learners import Ground, ModelLearner, TreeLearner
 from stakes.boosting.loop import boost
-from stakes.boosting.rules import AdaBoost, Problem, make_rule
+from stakes.boosting.rules import Rule, make_rule
 from stakes.cost_tree import CostTreeClassifier
 from stakes.decision.cuts import Cut
 from stakes.decision.decision import Decision
@@ -38,6 +38,9 @@ __all__ = ["CostBoostClassifier"]
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 Members = TreeMembers | ModelMembers
+
+# With fewer records of a class none are held out for a threshold that is tuned by default.
+FEWEST_TO_SPLIT = 5
 
 
 class CostBoostClassifier(MemberClassifier):
@@ -57,11 +60,16 @@ class CostBoostClassifier(MemberClassifier):
         How a sample is drawn by the costs in every round, for the member to be fitted to (SampleBoost: "under" is
         RUSBoost, "smote" SMOTEBoost). Samplers of imbalanced-learn are accepted too. None takes all records.
     variant_params : dict, default=None
-        Options of the variant: `scale` of "adacost", the largest scaled cost, 1 by default; `exponent` of
-        "adauboost", "printed" by default, or "inverse"; and `fit_on` of "adac1", "adac2", "adac3" and "csab", what
-        members are fitted on: "costs", the weights times the costs, by default, or "weights".
+        Options of the variant: `power` of "naive", "uboost", "adacost", "adauboost" and "csb0" to "csb2", to which
+        costs are raised for the initial weights, 1 by default ("uboost" with 0 is its predecessor, "Boosting");
+        `alpha` of "adacost", "epsilon" by default, "fan" or "printed", and its `scale`, the largest scaled cost, 1 by
+        default; `exponent` of "adauboost", "inverse" by default, or "printed"; `costs_per_round` of "csb0" to "csb2",
+        "adac2" and "adac3", "root" by default, or "full" as published; and `fit_on` of "adac1", "adac2", "adac3" and
+        "csab", what members are fitted on: "costs", the weights times the costs, by default, or "weights".
     decision : Decision, default=None
-        None decides by 0.5 where costs acted in training, and otherwise by T_cs on votes that the logistic correction
+        None decides by 0.5 where costs acted in training, by a tuned threshold where they did so more than once
+        ("uboost", "adacost", "csb0", "csb1" and "csb2"; on the training records where a class has fewer than five
+        records), and otherwise by T_cs on votes that the logistic correction
         turns into a probability. With `member` "cost" or
         "tuned" the members decide by their costs, in training and after it (DMECC-AdaBoost).
     validation : float, "auto" or None, default="auto"
@@ -106,11 +114,12 @@ class CostBoostClassifier(MemberClassifier):
     Decisions can change after training (`with_decision`), but not how members come to their outcomes: their weights
     are right only for the outcomes they were trained with. So `member` has to be what it was in fit.
 
-    The rules are those of the literature, and not all of them bear costs that differ much. "naive", "asymmetric",
-    "csab", "adac1", and "adaboost" with a calibrated decision do. "adac2" and "adac3" multiply weights by costs in
-    every round, and with many rounds all records end in the dearer class; so does "adauboost" as printed, whose
-    exponent grows beyond all bounds. Samples in every round, and members that decide by cost, often end after a few
-    rounds: members are fitted to one thing and judged by another. `stop_reason_` tells.
+    The rules are those of the literature, with defaults that bear costs that differ much; the published form is an
+    option where it does not. "csb0" to "csb2", "adac2" and "adac3" as published multiply weights by costs in every
+    round, and with many rounds all records end in the class that costs more; so does "adauboost" as printed.
+    "adacost", "uboost" and "csb0" to "csb2" count costs more than once, hence their tuned threshold. No decision
+    depends on the currency. "asymmetric" and "adauboost" go by the ratio of a record's two costs: amounts that both
+    are proportional to cancel.
 
     Examples
     --------
@@ -181,8 +190,8 @@ class CostBoostClassifier(MemberClassifier):
             return CostTreeClassifier(max_depth=1)
         return self.estimator if isinstance(self.estimator, CostTreeClassifier) else None
 
-    def _rule(self) -> AdaBoost:
-        return make_rule(self.variant, self.variant_params)
+    def _rule(self) -> Rule:
+        return make_rule(self.variant, self.variant_params, n_rounds=self.n_estimators)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -204,7 +213,24 @@ class CostBoostClassifier(MemberClassifier):
             Reader([self.decision], _votes(rule, np.ones(1)))
 
     def _needs_validation(self) -> bool:
-        return (self._tree is not None and self._tree.pruning is not None) or super()._needs_validation()
+        return self._prunes or self._tunes_by_default or super()._needs_validation()
+
+    @property
+    def _prunes(self) -> bool:
+        return self._tree is not None and self._tree.pruning is not None
+
+    @property
+    def _tunes_by_default(self) -> bool:
+        return self.decision is None and self._rule().threshold == "tuned"
+
+    def _hold_out(
+        self, positive: Bools, weight: Floats | None, *, explicit: bool, rng: np.random.Generator
+    ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        counted = positive if weight is None else positive[weight > 0]
+        too_few = min(counted.sum(), (~counted).sum()) < FEWEST_TO_SPLIT
+        if self.validation == "auto" and self._tunes_by_default and too_few and not self._prunes:
+            return np.arange(positive.size), np.empty(0, np.intp)
+        return super()._hold_out(positive, weight, explicit=explicit, rng=rng)
 
     def _sampler(self) -> MemberSampler | None:
         if self.sampling is None:
@@ -225,8 +251,6 @@ class CostBoostClassifier(MemberClassifier):
         sampler, costs = self._sampler(), records.costs
         if sampler is not None and sampler.constant_costs_only and not costs.constant:
             costs = with_class_means(costs, records.positive, type(sampler).__name__)
-        weight = np.ones(len(records)) if records.weight is None else records.weight
-        problem = Problem(records.positive, records.costs, self.n_estimators, weight)
         if sampler is not None:
             sampler = sampler.prepare(records.positive.astype(np.int64), costs, rng, self.n_estimators, X)
         ground = Ground(records, X, sampler, costs, rng)
@@ -234,13 +258,13 @@ class CostBoostClassifier(MemberClassifier):
         with ThreadPoolExecutor(self._n_threads) as pool:
             learner = self._learner(ground, pool.map if self._n_threads > 1 else map)
             rounds = progress(range(self.n_estimators), self.n_estimators, f"{self.n_estimators} rounds", self.verbose)
-            boosted = boost(self._rule(), problem, learner, self._outcome(records), rounds)
+            boosted = boost(self._rule(), records, learner, self._outcome(records), rounds)
         self.members_ = learner.join(boosted.members)
         self.estimator_weights_ = np.array(boosted.alphas)
         self.estimator_errors_ = np.array(boosted.errors)
         self.n_rounds_ = len(boosted.members)
         self.stop_reason_ = boosted.stop_reason
-        return None
+        return ValidationRecords(records) if self._tunes_by_default else None
 
     def _learner(self, ground: Ground, each: Callable[..., Any]) -> Any:
         if self._tree is None:
@@ -281,7 +305,7 @@ class CostBoostClassifier(MemberClassifier):
         sampler = self._sampler()
         acted = self._rule().uses_costs or (sampler is not None and sampler.uses_costs) or self.member_ != "label"
         if acted or (self._tree is not None and self._tree.recipe().uses_costs):
-            return Decision(member=self.member_)
+            return Decision(member=self.member_, threshold=self._rule().threshold)
         return Decision(member=self.member_, calibration="logistic", threshold="cost")
 
     def _decide_by(self, decision: Decision | None, cut: Cut | None = None, **limits: float | None) -> None:
@@ -347,5 +371,5 @@ class CostBoostClassifier(MemberClassifier):
         return self.members_.models
 
 
-def _votes(rule: AdaBoost, alpha: Floats) -> Votes:
+def _votes(rule: Rule, alpha: Floats) -> Votes:
     return Votes(output="vote", averages=False, weight=alpha, cast=rule.cast)

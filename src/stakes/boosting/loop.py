@@ -10,8 +10,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from stakes.boosting.rules import AdaBoost, Problem, total
+from stakes.boosting.rules import Rule, total
 from stakes.members import LeafAssignment
+from stakes.records import Records
 
 __all__ = ["DONE", "LARGE", "PERFECT", "USELESS", "Boosted", "Learner", "boost", "shares"]
 
@@ -60,8 +61,8 @@ class Boosted:
 
 
 def boost(
-    rule: AdaBoost,
-    problem: Problem,
+    rule: Rule,
+    records: Records,
     learner: Learner,
     outcome: Callable[[Any, LeafAssignment], Bools],
     rounds: Iterable[int],
@@ -70,10 +71,10 @@ def boost(
 
     Parameters
     ----------
-    rule : AdaBoost
+    rule : Rule
         The variant.
-    problem : Problem
-        The training records.
+    records : Records
+        The training records. Sample weights are positive.
     learner : Learner
     outcome : callable
         From a member, and the leaves of the records in it, to its outcomes.
@@ -84,8 +85,8 @@ def boost(
     alphas: list[float] = []
     errors: list[float] = []
     stop_reason = DONE
-    focus = rule.focus(problem)
-    log_weight = rule.start(problem) + np.log(problem.weight)
+    focus = rule.focus(records)
+    log_weight = rule.start(records) + (0.0 if records.weight is None else np.log(records.weight))
     for _ in rounds:
         weight, log_total = shares(log_weight)
         log_weight -= log_total
@@ -94,9 +95,9 @@ def boost(
             log_fit = log_weight + focus
             fit, _ = shares(log_fit)
         member, assignment = learner.fit(log_fit, fit)
-        margin = 2.0 * (outcome(member, assignment) == problem.positive) - 1.0
+        margin = 2.0 * (outcome(member, assignment) == records.positive) - 1.0
         error = total(weight, margin < 0)
-        alpha = rule.alpha(problem, weight, margin)
+        alpha = rule.vote_weight(records, weight, margin)
         if alpha <= NOTHING:
             stop_reason, alpha = USELESS, 1.0
             if members:
@@ -109,7 +110,7 @@ def boost(
         errors.append(error)
         if stop_reason != DONE:
             break
-        log_weight += rule.step(problem, alpha, margin)
+        log_weight += rule.step(records, alpha, margin)
     return Boosted(members, alphas, errors, stop_reason)
 
 

@@ -1,17 +1,18 @@
 """The variants of AdaBoost: a small rule each, by name in RULES (FRAMEWORK 7.2).
 
 A round of boosting is the same for all of them (see ``loop``): a member is fitted to weighted records, its vote gets
-a weight, alpha, and the records get new ones. A rule says what it does differently from AdaBoost: the weights it
-starts with, alpha, what it multiplies the weights with, or how votes are cast. Weights of records are logarithms
-throughout, so that no cost is too large for them.
+a weight, alpha, and the records get new weights. A rule overrides what differs from AdaBoost: the initial weights,
+alpha, the factors that the weights are multiplied with, or how votes are cast. Weights of records are logarithms
+throughout, so that none overflows. Rules see costs as shares of the largest one: the currency does not matter.
 
-To add a variant, write a class and register it. This one leaves records alone that are classified right:
+To add a variant, write a class and register it. This one does not lower the weights of records that are classified
+correctly:
 
 >>> from stakes.boosting import CostBoostClassifier
->>> from stakes.boosting.rules import RULES, AdaBoost
->>> class Forgiving(AdaBoost):
-...     def step(self, problem, alpha, margin):
-...         return 2 * alpha * problem.scaled * (margin < 0)
+>>> from stakes.boosting.rules import RULES, Rule
+>>> class Forgiving(Rule):
+...     def step(self, records, alpha, margin):
+...         return 2 * alpha * records.cost_share * (margin < 0)
 >>> RULES["forgiving"] = Forgiving
 >>> CostBoostClassifier(variant="forgiving", n_estimators=3).fit([[1], [2], [3], [4]], [0, 1, 0, 1]).n_rounds_
 3
@@ -20,8 +21,8 @@ To add a variant, write a class and register it. This one leaves records alone t
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
-from functools import cached_property
+from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass, field, fields
 from math import inf, log
 from numbers import Real
 from typing import Any, ClassVar
@@ -31,221 +32,217 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import logsumexp
 
-from stakes.costs import Costs
+from stakes.records import Records
 
-__all__ = ["RULES", "AdaBoost", "Problem", "make_rule", "total"]
+__all__ = ["RULES", "AdaBoost", "Rule", "make_rule", "total"]
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
-# The logarithm of a ratio of costs where one of them is zero, and the largest there is: far beyond any real one.
-LARGEST_LOG_RATIO = log(1e15)
+
+def choice(*choices: str) -> Any:
+    """Return the field of an option that is one of some words, the first by default."""
+    known = f"{', '.join(map(repr, choices[:-1]))} or {choices[-1]!r}"
+    return field(default=choices[0], metadata={"valid": choices.__contains__, "hint": f"not known: choose {known}"})
+
+
+def number(default: float, valid: Callable[[float], bool], range_: str) -> Any:
+    """Return the field of an option that is a number."""
+    return field(
+        default=default, metadata={"valid": lambda v: isinstance(v, Real) and valid(float(v)), "hint": f"not {range_}"}
+    )
 
 
 @dataclass(frozen=True)
-class Problem:
-    """What a rule knows of the training records; all arrays have an entry for each of them.
+class Rule:
+    """The formulas of AdaBoost (FRAMEWORK 7.1): the base of all variants.
+
+    Fields that a subclass adds are options of the variant. `margin` is y* h*: 1 where the member is right, -1 where it
+    is wrong. `weight` sums to 1.
 
     Parameters
     ----------
-    positive : ndarray of shape (n_records,)
-    costs : Costs
     n_rounds : int
-        How many rounds were asked for.
-    weight : ndarray of shape (n_records,)
-        Sample weights, all positive.
+        The number of rounds asked for.
     """
 
-    positive: Bools
-    costs: Costs
-    n_rounds: int
-    weight: Floats = field(repr=False)
-
-    @cached_property
-    def sign(self) -> Floats:
-        """y*: 1 for positives, -1 for negatives."""
-        return np.where(self.positive, 1.0, -1.0)
-
-    @cached_property
-    def cost(self) -> Floats:
-        """The cost of misclassifying each record. Where no mistake costs anything, all cost the same."""
-        cost = self.costs.of(self.positive)
-        return cost if cost.any() else np.ones_like(cost)
-
-    @cached_property
-    def scaled(self) -> Floats:
-        """C+ of positives and C- of negatives: the cost as a share of the largest."""
-        return self.cost / self.cost.max()
-
-    @cached_property
-    def log_cost(self) -> Floats:
-        """The logarithm of the cost, -inf for records that cost nothing."""
-        return _log(self.cost)
-
-    @cached_property
-    def log_scaled(self) -> Floats:
-        """The logarithm of the scaled cost."""
-        return _log(self.scaled)
-
-    @cached_property
-    def log_ratio(self) -> Floats:
-        """ln(C_FN / C_FP), and 0 where both are zero."""
-        fp, fn = self.costs.arrays(self.positive.size)
-        with np.errstate(invalid="ignore"):
-            ratio = _log(fn) - _log(fp)
-        return np.clip(np.where(np.isnan(ratio), 0.0, ratio), -LARGEST_LOG_RATIO, LARGEST_LOG_RATIO)
-
-    @cached_property
-    def positives_cost_more(self) -> bool:
-        """Whether a positive costs more than a negative, on average."""
-        means = self.costs.class_means(self.positive)
-        return bool(means.fn > means.fp)
-
-    @cached_property
-    def class_sizes(self) -> Floats:
-        """N+ for positives, N- for negatives."""
-        return np.where(self.positive, self.weight[self.positive].sum(), self.weight[~self.positive].sum())
-
-    @cached_property
-    def distinct(self) -> tuple[Floats, NDArray[np.intp]]:
-        """The distinct scaled costs, and the number of that of each record."""
-        values, number = np.unique(self.scaled, return_inverse=True)
-        return values, number
-
-
-@dataclass(frozen=True)
-class AdaBoost:
-    """AdaBoost (FRAMEWORK 7.1), and the base of its variants.
-
-    `margin` is y* h*: 1 where the member is right, -1 where it is wrong. `weight` sums to 1.
-    """
+    _: KW_ONLY
+    n_rounds: int = 100
 
     uses_costs: ClassVar[bool] = False
     """Whether costs act in training, so that the decision need not count them again."""
     cast: ClassVar[str] = "plain"
     """How votes are cast: see `stakes.decision.reader.Votes`."""
+    threshold: ClassVar[str] = "half"
+    """The threshold of the default decision where costs act in training: "tuned" for rules that count them twice."""
 
-    def start(self, problem: Problem) -> Floats:
+    def __post_init__(self) -> None:
+        for option in fields(self):
+            value = getattr(self, option.name)
+            if option.metadata and not option.metadata["valid"](value):
+                raise ValueError(f"variant_params: {option.name}={value!r} is {option.metadata['hint']}")
+
+    def start(self, records: Records) -> Floats:
         """Return the logarithms of the initial weights, sample weights aside."""
-        return np.zeros(problem.positive.size)
+        return np.zeros(len(records))
 
-    def focus(self, problem: Problem) -> Floats | None:
+    def focus(self, records: Records) -> Floats | None:
         """Return the logarithms of what weights are multiplied with before a member is fitted; None for nothing."""
         return None
 
-    def alpha(self, problem: Problem, weight: Floats, margin: Floats) -> float:
-        """Return the weight of the member's vote: infinite if it cannot be better, not positive if it is useless."""
+    def vote_weight(self, records: Records, weight: Floats, margin: Floats) -> float:
+        """Return alpha, the weight of the member's vote.
+
+        Infinite for a member that cannot be better, not positive for one that is of no use.
+        """
         return _half_log(total(weight, margin > 0), total(weight, margin < 0))
 
-    def step(self, problem: Problem, alpha: float, margin: Floats) -> Floats:
+    def step(self, records: Records, alpha: float, margin: Floats) -> Floats:
         """Return the logarithms of what the weights are multiplied with after a round."""
         return -alpha * margin
 
 
-class Naive(AdaBoost):
-    """Naive cost-sensitive AdaBoost: start from the costs."""
+class AdaBoost(Rule):
+    """AdaBoost, without costs."""
+
+
+@dataclass(frozen=True)
+class Naive(Rule):
+    """Naive cost-sensitive AdaBoost: start from the costs.
+
+    Parameters
+    ----------
+    power : float, default=1
+        The initial weights are the costs to this power: 0.5 for their square roots, 0 for equal weights.
+    """
+
+    power: float = number(1.0, lambda power: 0 <= power < inf, "a number of at least 0")
 
     uses_costs = True
 
-    def start(self, problem: Problem) -> Floats:
+    def start(self, records: Records) -> Floats:
         """w+ = C_FN, w- = C_FP."""
-        return problem.log_scaled
+        return self.power * records.log_cost if self.power else np.zeros(len(records))
 
 
 class UBoost(Naive):
-    """UBoost: votes are alpha (W+ C_FN - W- C_FP), by the weights in the leaf."""
+    """UBoost: votes are alpha (W+ C_FN - W- C_FP), by the weights in the leaf. With power 0 it is "Boosting"."""
 
     cast = "signed"
+    threshold = "tuned"
 
 
 @dataclass(frozen=True)
 class AdaCost(Naive):
-    """AdaCost: dear mistakes raise weights more, dear hits lower them less.
+    """AdaCost: costly mistakes raise weights more, costly hits lower them less.
 
     Parameters
     ----------
+    alpha : {"epsilon", "fan", "printed"}, default="epsilon"
+        1/2 ln((1 - eps) / eps); 1/2 ln((1 + r) / (1 - r)) with r = sum w y* h* beta, as Fan et al. (1999) have it; or
+        the inverse of that, as in the text of the paper. Fan's alpha is often not positive in the first round, which
+        ends boosting there.
     scale : float, default=1
-        The largest scaled cost, above 0 and at most 1. With 1, the dearest records add nothing to alpha when they are
-        right, and the first member is often found useless.
+        The largest scaled cost, above 0 and at most 1.
     """
 
-    scale: float = 1.0
+    alpha: str = choice("epsilon", "fan", "printed")
+    scale: float = number(1.0, lambda scale: 0 < scale <= 1, "above 0 and at most 1")
 
-    def __post_init__(self) -> None:
-        if not isinstance(self.scale, Real) or not 0 < self.scale <= 1:
-            raise ValueError(f"variant_params: scale={self.scale!r} is not above 0 and at most 1")
+    threshold = "tuned"
 
     # beta is (1 - y* h* c) / 2, and (y* h*)^2 = 1: so y* h* beta is half of y* h* - c.
 
-    def alpha(self, problem: Problem, weight: Floats, margin: Floats) -> float:
-        """1/2 ln((1 + r) / (1 - r)), r = sum w y* h* beta."""
-        r = total(weight, margin - self.scale * problem.scaled) / 2
-        return _half_log(1 + r, 1 - r)
+    def vote_weight(self, records: Records, weight: Floats, margin: Floats) -> float:
+        """Return alpha by the option of that name."""
+        if self.alpha == "epsilon":
+            return super().vote_weight(records, weight, margin)
+        r = total(weight, margin - self.scale * records.cost_share) / 2
+        return _half_log(1 + r, 1 - r) if self.alpha == "fan" else _half_log(1 - r, 1 + r)
 
-    def step(self, problem: Problem, alpha: float, margin: Floats) -> Floats:
+    def step(self, records: Records, alpha: float, margin: Floats) -> Floats:
         """-alpha y* h* beta."""
-        return -alpha / 2 * (margin - self.scale * problem.scaled)
+        return -alpha / 2 * (margin - self.scale * records.cost_share)
 
 
 @dataclass(frozen=True)
 class AdaUBoost(Naive):
-    """AdaUBoost: the exponent of positives is multiplied by the ratio of the costs.
+    """AdaUBoost: the exponent of the class that costs more is multiplied by the ratio of the costs.
 
     Parameters
     ----------
-    exponent : {"printed", "inverse"}, default="printed"
-        The ratio is C_FN / C_FP as printed, or C_FP / C_FN as other sources have it.
+    exponent : {"inverse", "printed"}, default="inverse"
+        That of positives is multiplied by C_FP / C_FN as in the original, which is about positives that cost more;
+        where negatives do, theirs is multiplied by C_FN / C_FP. As printed in the paper, the factor is C_FN / C_FP for
+        positives: if it is above 1, alphas double from round to round until one class has lost all weight.
     """
 
-    exponent: str = "printed"
+    exponent: str = choice("inverse", "printed")
 
-    def __post_init__(self) -> None:
-        if self.exponent not in ("printed", "inverse"):
-            raise ValueError(f"variant_params: exponent={self.exponent!r} is not known: choose 'printed' or 'inverse'")
-
-    def alpha(self, problem: Problem, weight: Floats, margin: Floats) -> float:
-        """As AdaBoost, as long as both classes have weight.
-
-        A ratio above 1 makes its class overshoot: alphas double from round to round, and the classes take turns in
-        losing all weight. There is nothing to learn from one class; the dearer one is the one to stop with.
-        """
-        share = total(weight, problem.positive)
+    def vote_weight(self, records: Records, weight: Floats, margin: Floats) -> float:
+        """As AdaBoost; a member fitted to records of one class is of no use."""
+        share = total(weight, records.positive)
         if min(share, 1 - share) < np.finfo(np.float64).eps:
-            return inf if (share > 0.5) == problem.positives_cost_more else -inf
-        return super().alpha(problem, weight, margin)
+            return -inf
+        return super().vote_weight(records, weight, margin)
 
-    def step(self, problem: Problem, alpha: float, margin: Floats) -> Floats:
-        """-alpha y* h* (C_FN / C_FP)^y."""
-        log_ratio = problem.log_ratio if self.exponent == "printed" else -problem.log_ratio
-        return -alpha * margin * np.exp(log_ratio * problem.positive)
+    def step(self, records: Records, alpha: float, margin: Floats) -> Floats:
+        """-alpha y* h* (C_FP / C_FN)^y."""
+        if self.exponent == "printed":
+            log_factor = records.log_cost_ratio * records.positive
+        else:
+            log_factor = np.minimum(-records.sign * records.log_cost_ratio, 0.0)
+        return -alpha * margin * np.exp(log_factor)
 
 
-class Asymmetric(AdaBoost):
+class Asymmetric(Rule):
     """Asymmetric AdaBoost: the ratio of the costs, spread over all rounds."""
 
     uses_costs = True
 
-    def start(self, problem: Problem) -> Floats:
+    def start(self, records: Records) -> Floats:
         """(C_FN / C_FP)^(1/2m) for positives, and the inverse for negatives."""
-        return problem.sign * problem.log_ratio / (2 * problem.n_rounds)
+        return records.sign * records.log_cost_ratio / (2 * self.n_rounds)
 
-    def step(self, problem: Problem, alpha: float, margin: Floats) -> Floats:
-        """-alpha y* h*, and what it started with once more."""
-        return self.start(problem) - alpha * margin
+    def step(self, records: Records, alpha: float, margin: Floats) -> Floats:
+        """-alpha y* h*, and the initial weight once more."""
+        return self.start(records) - alpha * margin
 
 
-class CSB(Naive):
-    """CSB0, CSB1, CSB2: mistakes are multiplied by their costs, and so are votes."""
+@dataclass(frozen=True)
+class CostsPerRound(Rule):
+    """Rules in which costs multiply from round to round.
+
+    Parameters
+    ----------
+    costs_per_round : {"root", "full"}, default="root"
+        C^(1/m) in each of m rounds, which make C together, as in asymmetric AdaBoost; or C in every round, as
+        published. Then the class that costs more soon has all the weight, and all records are decided alike.
+    """
+
+    costs_per_round: str = choice("root", "full")
+
+    def log_cost(self, records: Records) -> Floats:
+        """Return ln C, or a share of it."""
+        return records.log_cost / self.n_rounds if self.costs_per_round == "root" else records.log_cost
+
+
+@dataclass(frozen=True)
+class CSB(Naive, CostsPerRound):
+    """CSB0, CSB1, CSB2: mistakes are multiplied by their costs, in units of the smallest one, and so are votes."""
 
     cast = "by_cost"
+    threshold = "tuned"
 
     def exponent(self, alpha: float) -> float:
         """a_j, by which weights rise and fall."""
         raise NotImplementedError
 
-    def step(self, problem: Problem, alpha: float, margin: Floats) -> Floats:
+    def step(self, records: Records, alpha: float, margin: Floats) -> Floats:
         """-a_j where right, ln C + a_j where wrong."""
-        return np.where(margin < 0, problem.log_cost, 0.0) - self.exponent(alpha) * margin
+        log_cost = self.log_cost(records)
+        smallest = log_cost.min(where=log_cost > -inf, initial=0.0)
+        return np.where(margin < 0, log_cost - smallest, 0.0) - self.exponent(alpha) * margin
 
 
 class CSB0(CSB):
@@ -273,7 +270,7 @@ class CSB2(CSB):
 
 
 @dataclass(frozen=True)
-class AdaC(AdaBoost):
+class AdaC(Rule):
     """AdaC1, AdaC2, AdaC3 and CSAB: costs in alpha and in the update, not in the initial weights.
 
     Parameters
@@ -284,56 +281,64 @@ class AdaC(AdaBoost):
         boosting stops after a round or a few, with members that know nothing of costs.
     """
 
-    fit_on: str = "costs"
+    fit_on: str = choice("costs", "weights")
 
     uses_costs = True
 
-    def __post_init__(self) -> None:
-        if self.fit_on not in ("weights", "costs"):
-            raise ValueError(f"variant_params: fit_on={self.fit_on!r} is not known: choose 'weights' or 'costs'")
-
-    def focus(self, problem: Problem) -> Floats | None:
+    def focus(self, records: Records) -> Floats | None:
         """Ln C or nothing."""
-        return problem.log_scaled if self.fit_on == "costs" else None
+        return records.log_cost if self.fit_on == "costs" else None
 
 
 class AdaC1(AdaC):
     """AdaC1: costs inside the exponent."""
 
-    def alpha(self, problem: Problem, weight: Floats, margin: Floats) -> float:
+    def vote_weight(self, records: Records, weight: Floats, margin: Floats) -> float:
         """1/2 ln((1 + r_t - r_f) / (1 - r_t + r_f))."""
-        r = total(weight, margin * problem.scaled)
+        r = total(weight, margin * records.cost_share)
         return _half_log(1 + r, 1 - r)
 
-    def step(self, problem: Problem, alpha: float, margin: Floats) -> Floats:
+    def step(self, records: Records, alpha: float, margin: Floats) -> Floats:
         """-alpha y* h* C."""
-        return -alpha * margin * problem.scaled
+        return -alpha * margin * records.cost_share
 
 
-class AdaC2(AdaC):
-    """AdaC2: costs outside the exponent."""
+@dataclass(frozen=True)
+class AdaC2(AdaC, CostsPerRound):
+    """AdaC2: costs outside the exponent. By roots of constant costs it is asymmetric AdaBoost."""
 
-    def alpha(self, problem: Problem, weight: Floats, margin: Floats) -> float:
+    def focus(self, records: Records) -> Floats | None:
+        """Ln C or nothing."""
+        return self.log_cost(records) if self.fit_on == "costs" else None
+
+    def vote_weight(self, records: Records, weight: Floats, margin: Floats) -> float:
         """1/2 ln(r_t / r_f)."""
-        return super().alpha(problem, weight * problem.scaled, margin)
+        return super().vote_weight(records, weight * np.exp(self.log_cost(records)), margin)
 
-    def step(self, problem: Problem, alpha: float, margin: Floats) -> Floats:
+    def step(self, records: Records, alpha: float, margin: Floats) -> Floats:
         """Ln C - alpha y* h*."""
-        return problem.log_scaled - alpha * margin
+        return self.log_cost(records) - alpha * margin
 
 
-class AdaC3(AdaC):
+class AdaC3(AdaC2):
     """AdaC3: costs inside and outside the exponent."""
 
-    def alpha(self, problem: Problem, weight: Floats, margin: Floats) -> float:
+    def focus(self, records: Records) -> Floats | None:
+        """Ln C or nothing; by roots ln C^2, by which alpha judges members, as small edges need it."""
+        focus = super().focus(records)
+        return focus if focus is None or self.costs_per_round == "full" else 2 * focus
+
+    def vote_weight(self, records: Records, weight: Floats, margin: Floats) -> float:
         """1/2 ln((r_t + r_f + r_2t - r_2f) / (r_t + r_f - r_2t + r_2f))."""
-        weight = weight * problem.scaled
-        r, r2 = float(weight.sum()), total(weight, margin * problem.scaled)
+        cost = np.exp(self.log_cost(records))
+        weight = weight * cost
+        r, r2 = float(weight.sum()), total(weight, margin * cost)
         return _half_log(r + r2, r - r2)
 
-    def step(self, problem: Problem, alpha: float, margin: Floats) -> Floats:
+    def step(self, records: Records, alpha: float, margin: Floats) -> Floats:
         """Ln C - alpha y* h* C."""
-        return problem.log_scaled - alpha * margin * problem.scaled
+        log_cost = self.log_cost(records)
+        return log_cost - alpha * margin * np.exp(log_cost)
 
 
 class CSAB(AdaC1):
@@ -342,15 +347,17 @@ class CSAB(AdaC1):
     Costs are scaled: only their products with alpha enter.
     """
 
-    def start(self, problem: Problem) -> Floats:
+    def start(self, records: Records) -> Floats:
         """w+ = 1/N+, w- = 1/N-."""
-        return -np.log(problem.class_sizes)
+        weight = np.ones(len(records)) if records.weight is None else records.weight
+        positive, negative = (weight[of_class].sum() for of_class in (records.positive, ~records.positive))
+        return -np.log(np.where(records.positive, positive, negative))
 
-    def alpha(self, problem: Problem, weight: Floats, margin: Floats) -> float:
+    def vote_weight(self, records: Records, weight: Floats, margin: Floats) -> float:
         """Return the root of sum w C (1[wrong] exp(C alpha) - 1[right] exp(-C alpha))."""
         # Records of equal cost are taken together: with constant costs, four numbers are left.
-        cost, number = problem.distinct
-        weight = weight * problem.scaled
+        cost, number = records.cost_levels
+        weight = weight * records.cost_share
         right, wrong = (np.bincount(number, weight * (margin == side), cost.size) for side in (1.0, -1.0))
         return _balance(cost, right.astype(np.float64), wrong.astype(np.float64))
 
@@ -398,12 +405,7 @@ def _half_log(gain: float, loss: float) -> float:
     return (log(gain) - log(loss)) / 2
 
 
-def _log(values: Floats) -> Floats:
-    with np.errstate(divide="ignore"):
-        return np.log(values)
-
-
-RULES: dict[str, type[AdaBoost]] = {
+RULES: dict[str, type[Rule]] = {
     "adaboost": AdaBoost,
     "naive": Naive,
     "uboost": UBoost,
@@ -420,16 +422,17 @@ RULES: dict[str, type[AdaBoost]] = {
 }
 
 
-def make_rule(variant: str, params: dict[str, Any] | None = None) -> AdaBoost:
-    """Return the rule of a variant, with options of its own."""
+def make_rule(variant: str, params: dict[str, Any] | None = None, **context: Any) -> Rule:
+    """Return the rule of a variant, with options of its own; `context` is what all rules know, such as `n_rounds`."""
     if not isinstance(variant, str) or variant not in RULES:
         raise ValueError(f"variant={variant!r} is not known: choose from {', '.join(map(repr, RULES))}")
     if not isinstance(params, dict | None):
         raise TypeError(f"variant_params={params!r} is not a dict of the variant's options")
     rule, params = RULES[variant], params or {}
-    known = [option.name for option in fields(rule)]
+    general = {option.name for option in fields(Rule)}
+    known = [option.name for option in fields(rule) if option.name not in general]
     unknown = [name for name in params if name not in known]
     if unknown:
         has = f"it has {', '.join(map(repr, known))}" if known else "it has none"
         raise ValueError(f"variant_params: {variant!r} has no option {unknown[0]!r}: {has}")
-    return rule(**params)
+    return rule(**params, **context)
