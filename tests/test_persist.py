@@ -38,8 +38,10 @@ from stakes import (
 )
 from stakes.encoded import EncodedClassifier
 from stakes.exceptions import CostsNeededError, DecisionError, ModelFileError
+from stakes.members import TreeMembers
 from stakes.persist import FORMAT, load, read_info, save
 from stakes.sampling import CPRSampler
+from stakes.tree.trees import Trees
 
 
 def encoded(model: Any, **options: Any) -> CostDecisionClassifier:
@@ -248,7 +250,7 @@ def rewrite(path: Path, change: Callable[[dict[str, bytes]], None], *, signed: b
             archive.writestr(name, each)
         if about is not None:
             if signed:
-                about["digest"] = stakes.persist._digest(archive)
+                about["digest"] = stakes.persist._digest(archive, about)
             archive.writestr("stakes.json", json.dumps(about))
 
 
@@ -305,6 +307,41 @@ def test_a_file_that_was_changed_is_refused(file: Path) -> None:
 
     rewrite(file, other_array, signed=False)
     refused(file, "is damaged, or was changed after it was saved")
+
+
+def test_information_that_was_changed_is_refused(file: Path) -> None:
+    def other_information(content: dict[str, bytes]) -> None:
+        content["stakes.json"] = content["stakes.json"].replace(b'"a": 1', b'"a": 2')
+
+    rewrite(file, other_information, signed=False)
+    refused(file, "is damaged, or was changed after it was saved")
+
+
+@pytest.mark.parametrize("info", [None, [], "text", 3])
+def test_information_of_another_kind_is_refused(file: Path, info: Any) -> None:
+    def other_information(content: dict[str, bytes]) -> None:
+        content["stakes.json"] = json.dumps({**json.loads(content["stakes.json"]), "info": info}).encode()
+
+    rewrite(file, other_information)
+    with pytest.raises(ModelFileError, match="is damaged"):
+        read_info(file)
+
+
+def test_a_file_that_unpacks_to_far_more_than_any_model_is_refused(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stakes.persist, "LARGE", 1 << 20)
+    rewrite(file, lambda content: content.update({"more": bytes(1 << 24)}))
+    assert file.stat().st_size < 1 << 17
+    for read in (load, read_info):
+        with pytest.raises(ModelFileError, match="is not a model file of stakes, or it is damaged"):
+            read(file)
+
+
+def test_a_file_of_an_older_format_says_so(file: Path) -> None:
+    def older(content: dict[str, bytes]) -> None:
+        content["stakes.json"] = json.dumps({**json.loads(content["stakes.json"]), "format": 1}).encode()
+
+    rewrite(file, older)
+    refused(file, "train the model again, and save it")
 
 
 def test_a_file_of_a_newer_version_says_so(file: Path) -> None:
@@ -370,14 +407,28 @@ def hostile_arrays(model: Any) -> list[tuple[str, Callable[[], None]]]:
         ("a child before the root", put(nodes.left, -7)),
         ("a feature that there is not", put(nodes.feature, 6)),
         ("a set that there is not", put(nodes.category_set, 2**30)),
+        ("a set of a leaf that there is not", lambda: nodes.category_set.put(-1, 2**30)),
     ]
 
 
-@pytest.mark.parametrize("case", range(5))
+@pytest.mark.parametrize("case", range(6))
 def test_trees_that_lead_astray_are_refused(case: int, mixed: pl.DataFrame, holes: Records, tmp_path: Path) -> None:
     model = CostBaggingClassifier(n_estimators=1, random_state=0).fit(mixed, holes.y, **holes.costs)
     hostile_arrays(model)[case][1]()
     save(model, tmp_path / "model.skops")
+    refused(tmp_path / "model.skops", "is damaged")
+
+
+@pytest.mark.parametrize("owner", [Trees, TreeMembers])
+def test_what_is_derived_from_trees_is_not_taken_from_a_file(
+    owner: type, small: Records, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = CostBaggingClassifier(n_estimators=2, random_state=0).fit(small.X, small.y, **small.costs)
+    model.predict(small.X, **small.costs)
+    with monkeypatch.context() as patch:
+        own = owner.__getstate__
+        patch.setattr(owner, "__getstate__", lambda self: {**own(self), "leaf_number": np.zeros(3, np.int32)})
+        save(model, tmp_path / "model.skops")
     refused(tmp_path / "model.skops", "is damaged")
 
 
@@ -391,6 +442,11 @@ def test_arrays_that_do_not_fit_are_refused(small: Records, tmp_path: Path) -> N
     for name in ("feature", "threshold", "left", "category_set", "counts", "weights", "gain"):
         model = refit()
         change_nodes(model, **{name: getattr(model.members_.trees.nodes, name)[:-1]})
+        save(model, tmp_path / "model.skops")
+        refused(tmp_path / "model.skops", "is damaged")
+    for wrong in (np.nan, -1.0, np.inf):
+        model = refit()
+        change_nodes(model, counts=np.full_like(model.members_.trees.nodes.counts, wrong, dtype=np.float64))
         save(model, tmp_path / "model.skops")
         refused(tmp_path / "model.skops", "is damaged")
     model = refit()

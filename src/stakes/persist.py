@@ -50,10 +50,12 @@ from stakes.tree.trees import Trees
 __all__ = ["load", "read_info", "save"]
 
 # Raised whenever a version of stakes writes files that an older one cannot read.
-FORMAT = 1
+FORMAT = 2
 ABOUT = "stakes.json"
 # Of compression: three times as fast as the usual 6, for files that are 5% larger (measured).
 LEVEL = 4
+# Files that would unpack to more than this, and to more than a hundred times their size, are refused: no model does.
+LARGE = 1 << 28
 
 
 class Plain:
@@ -146,8 +148,7 @@ def save(
     """
     path = Path(path)
     try:
-        about = {"format": FORMAT, "version": stakes.__version__, "info": info or {}}
-        json.dumps(about)
+        about = json.loads(json.dumps({"format": FORMAT, "version": stakes.__version__, "info": info or {}}))
     except (TypeError, ValueError) as error:
         raise ModelFileError(f"info cannot be written as JSON: {error}") from None
     packed = _rebuilt(model, _pack if validation else _pack_without_records, {})
@@ -163,7 +164,7 @@ def save(
         )
     file = io.BytesIO(content)
     with ZipFile(file, "a", compression=ZIP_DEFLATED) as archive:
-        about["digest"] = _digest(archive)
+        about["digest"] = _digest(archive, about)
         archive.writestr(ABOUT, json.dumps(about))
     write_atomically(path, file.getvalue())
 
@@ -200,7 +201,7 @@ def load(path: str | Path, *, trusted: Iterable[str] = ()) -> Any:
     allowed = [*TRUSTED, *trusted]
     try:
         with ZipFile(io.BytesIO(content)) as archive:
-            if about.get("digest") != _digest(archive):
+            if about.get("digest") != _digest(archive, about):
                 raise _damaged(path)
         strange = sorted(set(skops.io.get_untrusted_types(data=content)) - set(allowed))
         if strange:
@@ -241,8 +242,10 @@ def read_info(path: str | Path) -> dict[str, Any]:
     ...     read_info(path)
     {'trained on': 'the churners of May'}
     """
-    info = _read(Path(path))[1].get("info")
-    return info if isinstance(info, dict) else {}
+    info = _read(Path(path))[1]["info"]
+    if not isinstance(info, dict):
+        raise _damaged(Path(path))
+    return info
 
 
 def _read(path: Path) -> tuple[bytes, dict[str, Any]]:
@@ -250,8 +253,11 @@ def _read(path: Path) -> tuple[bytes, dict[str, Any]]:
     try:
         content = path.read_bytes()
         with ZipFile(io.BytesIO(content)) as archive:
+            unpacked = sum(part.file_size for part in archive.infolist())
+            if unpacked > max(LARGE, 100 * len(content)):
+                raise ValueError("far larger than any model")
             about = json.loads(archive.read(ABOUT))
-        form = about["format"]
+        form, _ = about["format"], about["info"]
         if not isinstance(form, int):
             raise TypeError("not a format")
     except FileNotFoundError:
@@ -263,6 +269,11 @@ def _read(path: Path) -> tuple[bytes, dict[str, Any]]:
             f"{path} was saved by stakes {about.get('version')}, and this is stakes {stakes.__version__}, which is too "
             "old to read it: install a newer version"
         )
+    if form < FORMAT:
+        raise ModelFileError(
+            f"{path} was saved by stakes {about.get('version')}, in a format that is no longer read: train the model "
+            "again, and save it"
+        )
     return content, about
 
 
@@ -270,9 +281,9 @@ def _damaged(path: Path) -> ModelFileError:
     return ModelFileError(f"{path} is damaged, or was changed after it was saved: it is not loaded")
 
 
-def _digest(archive: ZipFile) -> str:
-    """Return a digest of everything in a file but what it says of itself."""
-    digest = hashlib.sha256()
+def _digest(archive: ZipFile, about: dict[str, Any]) -> str:
+    """Return a digest of everything in a file but the digest itself."""
+    digest = hashlib.sha256(json.dumps({**about, "digest": None}, sort_keys=True).encode())
     for name in sorted(archive.namelist()):
         if name != ABOUT:
             content = archive.read(name)
@@ -353,6 +364,7 @@ def _check_trees(estimator: Any) -> None:
     has = vars(estimator)
     n_features = has.get("n_features_in_", 0)
     if isinstance(has.get("members_"), TreeMembers):
+        _require(vars(has["members_"]).keys() == has["members_"].__getstate__().keys())
         _check_engine(has["members_"].trees, has["binning_"], n_features)
     if "tree_" in has:
         tree = has["tree_"]
@@ -368,6 +380,8 @@ def _check_trees(estimator: Any) -> None:
 
 
 def _check_engine(trees: Trees, binning: Binning, n_features: int) -> None:
+    # Nothing that is derived from the arrays is taken from a file.
+    _require(vars(trees).keys() == trees.__getstate__().keys())
     nodes, n = trees.nodes, trees.nodes.feature.size
     arrays = {
         "feature": (np.int32, (n,)), "threshold": (np.uint8, (n,)), "missing_left": (np.uint8, (n,)),
@@ -383,7 +397,9 @@ def _check_engine(trees: Trees, binning: Binning, n_features: int) -> None:
     splits = nodes.feature >= 0
     ends = np.repeat(np.cumsum(trees.sizes), trees.sizes)
     _check_walk(splits, (nodes.left, nodes.left + 1), ends, nodes.feature, n_features)
-    _check_within(nodes.category_set[splits & (nodes.category_set >= 0)], len(nodes.categories_left))
+    _check_within(nodes.category_set[nodes.category_set >= 0], len(nodes.categories_left))
+    for totals in (nodes.counts, nodes.weights):
+        _require(bool(np.isfinite(totals).all() and (totals >= 0).all()))
 
 
 def _check_walk(
