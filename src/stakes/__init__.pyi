@@ -8,6 +8,7 @@ from .decision.decision import Decision
 from .decision.options import decisions_for
 from .metacost import MetaCostClassifier
 from .persist import load, save
+from .teams.classifiers import CostStackingClassifier, CostTeamClassifier
 
 __version__: str
 
@@ -15,6 +16,8 @@ __all__ = [
     "CostBaggingClassifier",
     "CostBoostClassifier",
     "CostDecisionClassifier",
+    "CostStackingClassifier",
+    "CostTeamClassifier",
     "CostTreeClassifier",
     "Costs",
     "Decision",

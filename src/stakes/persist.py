@@ -43,6 +43,8 @@ from stakes.members import ModelMembers, TreeMembers
 from stakes.metacost import MetaCostClassifier
 from stakes.rivals import PreparedLogisticRegression
 from stakes.sampling import CPRSampler, HybridSampler, OverSampler, SMOTESampler, UnderSampler
+from stakes.teams.blends import Stack, Team
+from stakes.teams.classifiers import CostStackingClassifier, CostTeamClassifier, OutOfFold
 from stakes.tree.binning import Binning
 from stakes.tree.nodes import BINS, FeatureBins, Nodes
 from stakes.tree.trees import Trees
@@ -74,6 +76,7 @@ class Pairs:
 
 OWN_TYPES = (
     CostBaggingClassifier, CostBoostClassifier, CostDecisionClassifier, CostTreeClassifier, MetaCostClassifier,
+    CostTeamClassifier, CostStackingClassifier, Team, Stack, OutOfFold,
     EncodedClassifier, Costs, Decision, Cut, Reader, Source, Votes, CostEstimators, TreeMembers, ModelMembers, Trees,
     Nodes, FeatureBins, Binning, ValidationRecords, Records, CPRSampler, HybridSampler, OverSampler, SMOTESampler,
     UnderSampler, *CALIBRATIONS.values(), *THRESHOLDS.values(),
@@ -321,7 +324,7 @@ def _rebuilt(value: Any, change: Callable[[Any], Any], memo: dict[int, Any]) -> 
 
 
 def _pack(value: Any) -> Any:
-    if isinstance(value, ValidationRecords) and not isinstance(value.records.X, np.ndarray):
+    if isinstance(value, ValidationRecords) and not isinstance(value.records.X, np.ndarray | None):
         raise ModelFileError(
             "the validation records are in a data frame, which model files cannot hold: save without validation=True, "
             "or use joblib"

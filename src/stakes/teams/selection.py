@@ -10,16 +10,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from stakes.costs import Costs
-from stakes.decision.thresholds import record_weights
+from stakes._typing import Floats
+from stakes.records import Records
 from stakes.sampling.base import generator
 
 __all__ = ["Stakes", "best_models", "greedy_team"]
-
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 
 # Costs that agree to this share of all that is at stake are equal: the model that comes first is taken.
 EQUAL = 1e-12
@@ -44,27 +41,11 @@ class Stakes:
     change: Floats
 
     @classmethod
-    def of(
-        cls, positive: Bools, costs: Costs, real_costs: Costs | None = None, sample_weight: ArrayLike | None = None
-    ) -> Stakes:
-        """Return the stakes of records.
-
-        Parameters
-        ----------
-        positive : ndarray of shape (n_records,)
-            Whether each record is positive.
-        costs : Costs
-            What is known of their costs when they are to be decided on.
-        real_costs : Costs, default=None
-            What mistakes turn out to cost, where that is not what was known.
-        sample_weight : array-like of shape (n_records,), default=None
-            How often each record counts.
-        """
-        n = positive.size
-        fp, fn = (costs if real_costs is None else real_costs).arrays(n)
-        change = np.where(positive, -fn, fp) * record_weights(sample_weight, n, "the probabilities")
+    def of(cls, records: Records) -> Stakes:
+        """Return the stakes of records: T_cs by the costs known when deciding, changes by the real ones."""
+        change = np.where(records.positive, -records.loss, records.loss)
         # Relative to all that is at stake: neither the unit of money nor the number of records changes a choice.
-        return cls(np.broadcast_to(costs.threshold(), n), change / (np.abs(change).sum() or 1.0))
+        return cls(np.broadcast_to(records.known.threshold(), len(records)), change / (np.abs(change).sum() or 1.0))
 
     def take(self, rows: NDArray[Any]) -> Stakes:
         """Return the stakes of some records."""
@@ -95,10 +76,11 @@ def best_models(probabilities: Floats, stakes: Stakes, *, size: int = 5) -> Floa
     --------
     >>> import numpy as np
     >>> from stakes import Costs
+    >>> from stakes.records import Records
     >>> from stakes.teams.selection import Stakes, best_models
     >>> positive = np.array([True, False, True, False])
     >>> p = np.array([[0.9, 0.6, 0.1], [0.2, 0.3, 0.9], [0.7, 0.2, 0.3], [0.1, 0.1, 0.2]])
-    >>> best_models(p, Stakes.of(positive, Costs(fp=1, fn=1)), size=2)
+    >>> best_models(p, Stakes.of(Records(None, positive, Costs(fp=1, fn=1))), size=2)
     array([0.5, 0.5, 0. ])
     """
     models = _distinct(probabilities)
@@ -153,10 +135,11 @@ def greedy_team(
 
     >>> import numpy as np
     >>> from stakes import Costs
+    >>> from stakes.records import Records
     >>> from stakes.teams.selection import Stakes, greedy_team
     >>> positive = np.array([True, True, False, False])
     >>> p = np.array([[0.9, 0.3], [0.3, 0.9], [0.6, 0.1], [0.1, 0.6]])
-    >>> greedy_team(p, Stakes.of(positive, Costs(fp=1, fn=1)))
+    >>> greedy_team(p, Stakes.of(Records(None, positive, Costs(fp=1, fn=1))))
     array([0.5, 0.5])
     """
     rng = generator(random_state)

@@ -1,0 +1,518 @@
+"""Classifiers that train several models, and let a team or a stack of them decide."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Sequence
+from itertools import product
+from numbers import Integral
+from typing import Any, Self
+
+import numpy as np
+from joblib import Parallel, delayed
+from sklearn.base import clone
+from sklearn.model_selection import StratifiedKFold, check_cv
+from sklearn.utils import Tags, get_tags
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
+
+from stakes._typing import Floats, Indices
+from stakes.base import MemberClassifier, ValidationRecords, check_classifier, check_features
+from stakes.catalog import make_classifier
+from stakes.costs import Costs
+from stakes.decision.cuts import Cut
+from stakes.decision.decision import Decision
+from stakes.decision.reader import Reader, Votes
+from stakes.decision.readings import Readings, Source
+from stakes.members import ModelMembers
+from stakes.records import Records
+from stakes.teams.blends import CALIBRATION, Blend, cross_fit, fit_best, fit_stack, fit_team
+
+__all__ = ["CostStackingClassifier", "CostTeamClassifier"]
+
+# The models that `estimators=None` stands for: different in kind, and each among the best on some of nine data sets.
+DEFAULT_ESTIMATORS = ("rf", "bg", "urf", "wrf", "cprrf", "cprbg", "ab", "ncsab", "gb")
+PROBABILITY = Source.of(Decision(output="average"), "average")
+
+
+class OutOfFold(ValidationRecords):
+    """The training records, with their scores by models that were not trained on them.
+
+    Parameters
+    ----------
+    records : Records
+        Without features.
+    scores : ndarray of shape (n_records, n_models)
+    folds : ndarray of shape (n_records,)
+        The fold in which each record was held out.
+    """
+
+    def __init__(self, records: Records, scores: Floats, folds: Indices) -> None:
+        super().__init__(records)
+        self.scores = scores
+        self.folds = folds
+
+    @classmethod
+    def of(cls, records: Records, scores: Floats, splits: Sequence[tuple[Indices, Indices]]) -> OutOfFold:
+        """Return the records that are held out in one of the splits."""
+        rows = np.concatenate([held_out for _, held_out in splits])
+        folds = np.repeat(np.arange(len(splits)), [held_out.size for _, held_out in splits])
+        order = np.argsort(rows)
+        return cls(records.with_features(None).take(rows[order]), scores[rows[order]], folds[order])
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in super().__getstate__().items() if name != "_probability"}
+
+    def probability(self, fit: Callable[[Floats, Records], Blend]) -> Floats:
+        """Return the probability of each record by a blend that was chosen on the other folds."""
+        if "_probability" not in vars(self):
+            self._probability = cross_fit(fit, self.scores, self.records, self.folds)
+        return self._probability
+
+
+class BlendClassifier(MemberClassifier):
+    """Base of teams and stacks: models, and a blend of their scores, which is chosen on out-of-fold scores.
+
+    A subclass says how the blend is chosen (`_fit_blend`).
+    """
+
+    # Blends are chosen, and decisions tuned, on out-of-fold scores of all training records: none are held out.
+    validation = "auto"
+
+    @abstractmethod
+    def _fit_blend(self, scores: Floats, records: Records) -> Blend:
+        """Return the blend chosen on out-of-fold scores."""
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = all(get_tags(model).input_tags.allow_nan for _, model in self._named_estimators())
+        return tags
+
+    def _named_estimators(self) -> list[tuple[str, Any]]:
+        given = DEFAULT_ESTIMATORS if self.estimators is None else self.estimators
+        return [(entry, make_classifier(entry)) if isinstance(entry, str) else tuple(entry) for entry in given]
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        named = self._named_estimators()
+        if not named:
+            raise ValueError("estimators is empty: give at least one, or None for the default")
+        names = [name for name, _ in named]
+        if twice := sorted({name for name in names if names.count(name) > 1}):
+            raise ValueError(f"estimators has {twice[0]!r} more than once: give each a name of its own")
+        for name, estimator in named:
+            check_classifier(f"estimators: {name}", estimator)
+            if not hasattr(estimator, "predict_proba"):
+                raise TypeError(f"estimators: {name}={estimator!r} has no predict_proba, which a blend is made of")
+        for name in ("size", "n_bags"):
+            value = getattr(self, name, 1)
+            if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
+                raise ValueError(f"{name}={value!r} is not valid: give a whole number of at least 1")
+
+    @property
+    def votes_(self) -> Votes:
+        """How the models are combined: by their probabilities only."""
+        return Votes(output="average", voting=False)
+
+    def _default_decision(self) -> Decision:
+        return Decision(output="average", threshold="cost")
+
+    def _needs_validation(self) -> bool:
+        return False
+
+    def _read(self, X: Any, *, reset: bool) -> Any:
+        return check_features(self, X, reset=reset)
+
+    def _train(self, records: Records, X: Any, rng: np.random.Generator) -> OutOfFold:
+        named = self._named_estimators()
+        given = self.validation_
+        splits = self._splits(records if given is None else given.records, rng)
+        seeds = rng.integers(2**31, size=(len(named), len(splits) + 1))
+        everything = np.arange(len(records))
+
+        def train(model: int, rows: Indices, split: int) -> Any:
+            name, estimator = named[model]
+            try:
+                return _trained(estimator, self, records.take(rows), int(seeds[model, split]))
+            except Exception as error:
+                error.add_note(f"This happened while the estimator {name!r} was trained.")
+                raise
+
+        def judge(model: int, split: int) -> Floats:
+            rows, held_out = splits[split]
+            some = records.take(held_out)
+            return _scores(train(model, rows, split), self, some.X, some.known)
+
+        def train_all(models: Iterable[int]) -> list[Any]:
+            return self._parallel(delayed(train)(model, everything, -1) for model in models)
+
+        # With validation records of the caller's, the models are trained once; without, once more for every fold.
+        if given is None:
+            pairs = list(product(range(len(named)), range(len(splits))))
+            scores = np.full((len(records), len(named)), np.nan)
+            for (model, split), score in zip(pairs, self._parallel(delayed(judge)(*p) for p in pairs), strict=True):
+                scores[splits[split][1], model] = score
+            found = OutOfFold.of(records, scores, splits)
+            blend = self._fit_blend(found.scores, found.records)
+            models = train_all(blend.used)
+        else:
+            trained = train_all(range(len(named)))
+            scores = np.column_stack([_scores(model, self, given.records.X, given.records.known) for model in trained])
+            self.validation_ = found = OutOfFold.of(given.records, scores, splits)
+            blend = self._fit_blend(found.scores, found.records)
+            models = [trained[model] for model in blend.used]
+        self._set_models([(named[model][0], fitted) for model, fitted in zip(blend.used, models, strict=True)], blend)
+        return found
+
+    def _parallel(self, tasks: Any) -> list[Any]:
+        return list(Parallel(n_jobs=self.n_jobs, prefer="threads")(tasks))
+
+    def _splits(self, records: Records, rng: np.random.Generator) -> list[tuple[Indices, Indices]]:
+        """Return the rows to train on and the rows to hold out, for every fold."""
+        positive, cv = records.positive, self.cv
+        seed = int(rng.integers(2**31))
+        if isinstance(cv, Integral):
+            smaller = int(np.bincount(positive).min())
+            if smaller < int(cv):
+                raise ValueError(f"the smaller class has {smaller} record(s), too few for cv={cv}: choose fewer folds")
+            cv = StratifiedKFold(int(cv), shuffle=True, random_state=seed)
+        splits = list(check_cv(cv, positive, classifier=True).split(np.zeros(len(records)), positive))
+        if np.bincount(np.concatenate([held_out for _, held_out in splits])).max() > 1:
+            raise ValueError("cv holds out some records more than once: choose a splitter whose parts are disjoint")
+        return splits
+
+    def _set_models(self, named: Sequence[tuple[str, Any]], blend: Blend) -> None:
+        """Keep the models with a weight, and the blend of their scores."""
+        self.names_ = [name for name, _ in named]
+        self.estimators_ = [estimator for _, estimator in named]
+        self.blend_ = blend.take(blend.used)
+        self.members_ = ModelMembers(self.estimators_, self.classes_[self._positive])
+
+    @property
+    def named_estimators_(self) -> dict[str, Any]:
+        """The trained models by their names."""
+        return dict(zip(self.names_, self.estimators_, strict=True))
+
+    @property
+    def weights_(self) -> Floats:
+        """The weight of each model in `estimators_`."""
+        return self.blend_.weights
+
+    @property
+    def calibrations_(self) -> tuple[Any, ...]:
+        """What makes a probability of the score of each model in `estimators_`."""
+        return self.blend_.calibrations
+
+    def _validation_readings(self, reader: Reader) -> Readings:
+        assert isinstance(self.validation_, OutOfFold)
+        return Readings({PROBABILITY: self.validation_.probability(self._fit_blend)}, {})
+
+    def _read_by(self, reader: Reader, X: Any, given: dict[str, Any], *, needed: bool) -> tuple[Readings, Costs | None]:
+        X = self._read(X, reset=False)
+        costs = self._costs_of(X, X.shape[0], given, needed=needed)
+        scores = np.column_stack([_scores(model, self, X, costs) for model in self.estimators_])
+        return Readings({PROBABILITY: self.blend_(scores)}, {}), costs
+
+    @classmethod
+    def from_fitted(
+        cls,
+        estimators: Sequence[tuple[str, Any]],
+        blend: Blend,
+        *,
+        decision: Decision | None = None,
+        cut: Cut | None = None,
+        fp_cost: float | None = None,
+        fn_cost: float | None = None,
+        pos_label: Any = None,
+    ) -> Self:
+        """Return a fitted classifier of models that are trained already, and a blend that was chosen elsewhere.
+
+        Parameters
+        ----------
+        estimators : sequence of (str, fitted classifier)
+            One for each weight of the blend; those without a weight are dropped.
+        blend : Blend
+            Of `stakes.teams.blends`: `Team` for a team, `Stack` for a stack.
+        decision : Decision, default=None
+            T_cs on the probability by default.
+        cut : Cut, default=None
+            Calibration and threshold of the decision, where it chooses them on records.
+        fp_cost, fn_cost : float, default=None
+            Costs to be remembered for `predict`; None where they differ from record to record.
+        pos_label : label, default=None
+            The positive class; the larger of the two labels by default.
+
+        Returns
+        -------
+        classifier
+
+        Examples
+        --------
+        >>> from stakes import CostTeamClassifier, make_classifier
+        >>> from stakes.datasets import make_churn
+        >>> from stakes.teams.blends import Team
+        >>> import numpy as np
+        >>> data = make_churn(500, random_state=0)
+        >>> names = ["rf", "bg"]
+        >>> models = [(name, make_classifier(name, random_state=0).fit(data.frame, data.target)) for name in names]
+        >>> blend = Team(weights=np.array([0.5, 0.5]), calibrations=(None, None))
+        >>> team = CostTeamClassifier.from_fitted(models, blend, fp_cost=1, fn_cost=5)
+        >>> team.predict(data.frame).shape
+        (500,)
+        """
+        if len(estimators) != blend.weights.size:
+            raise ValueError(f"{len(estimators)} estimators were given, and the blend has {blend.weights.size} weights")
+        for _, estimator in estimators:
+            check_is_fitted(estimator)
+        used = [estimators[model] for model in blend.used]
+        classes = [estimator.classes_ for _, estimator in used]
+        if any(not np.array_equal(found, classes[0]) for found in classes) or classes[0].size != 2:
+            raise ValueError("the estimators were trained on different classes, or not on two")
+        self = cls(list(used), decision=decision, pos_label=pos_label)
+        self.classes_ = classes[0]
+        for attribute in ("n_features_in_", "feature_names_in_"):
+            for _, estimator in used:
+                if hasattr(estimator, attribute):
+                    setattr(self, attribute, getattr(estimator, attribute))
+        self.cost_estimators_ = None
+        remembered = {"fp_cost": fp_cost, "fn_cost": fn_cost, "tp_cost": 0.0, "tn_cost": 0.0}
+        self.constant_costs_ = {name: float(cost) for name, cost in remembered.items() if cost is not None}
+        self.validation_ = None
+        self._set_models(used, blend.take(blend.used))
+        self._decide_by(decision, cut)
+        return self
+
+
+def _trained(estimator: Any, blend: BlendClassifier, records: Records, seed: int) -> Any:
+    """Return a trained copy of an estimator; costs and weights are passed to those that take them."""
+    fitted = clone(estimator)
+    parameters = fitted.get_params()
+    if parameters.get("random_state", 0) is None:
+        fitted.set_params(random_state=seed)
+    if "pos_label" in parameters:
+        fitted.set_params(pos_label=blend.pos_label)
+    options: dict[str, Any] = {} if records.weight is None else {"sample_weight": records.weight}
+    if has_fit_parameter(fitted, "fp_cost"):
+        options |= {"fp_cost": records.costs.fp, "fn_cost": records.costs.fn}
+    return fitted.fit(records.X, blend._decode(records.positive), **options)
+
+
+def _scores(model: Any, blend: BlendClassifier, X: Any, costs: Costs | None) -> Floats:
+    """Return the score of the positive class; costs are passed to the models that take them."""
+    given = (
+        {} if costs is None or not has_fit_parameter(model, "fp_cost") else {"fp_cost": costs.fp, "fn_cost": costs.fn}
+    )
+    shares = model.predict_proba(X, **given)
+    return np.asarray(shares[:, list(model.classes_).index(blend.classes_[blend._positive])], dtype=np.float64)
+
+
+class CostTeamClassifier(BlendClassifier):
+    """A weighted mean of a few calibrated models, chosen on what its decisions by T_cs cost out of fold.
+
+    Every model is trained in every fold, so that each record is scored by models that have not seen it. The scores are
+    calibrated, and a few models are chosen whose mean probability decides cheapest (Caruana et al. 2004, 2006). Those
+    are then trained on all records.
+
+    Parameters
+    ----------
+    estimators : list of (str, classifier) or str, default=None
+        The models to choose among, by themselves or by a name of the catalogue (``"cprrf"``). None is a varied choice
+        of the catalogue. Costs are passed to those that take them, as all of this package do.
+    choose : {"greedy", "best"}, default="greedy"
+        A greedy search, with replacement and bagged; or the plain mean of the models that are best by themselves.
+    size : int, default=5
+        At most so many models are in the team.
+    n_bags : int, default=20
+        How many greedy searches, on bootstrapped records, are averaged.
+    calibration : {"platt_logit", "platt", "isotonic"} or None, default="platt_logit"
+        What makes probabilities of the models' scores; None where they are calibrated already.
+    cv : int, splitter or iterable of (train, test) rows, default=5
+        The folds: stratified and shuffled where it is a number.
+    decision : Decision, default=None
+        What becomes of the probability: only its `calibration` and `threshold` can be chosen. T_cs by default; tuned
+        values are chosen on cross-fitted probabilities, and no record tunes what it was chosen by.
+    fp_cost, fn_cost : float, default=1
+        Constant costs, for where fit is given none.
+    cost_estimator : regressor or dict, default=None
+        Estimates costs that are not known when predicting.
+    pos_label : label, default=None
+        The positive class; the larger of the two labels by default.
+    n_jobs : int, default=None
+        How many models are trained at the same time.
+    random_state : int, Generator, RandomState or None, default=None
+        Seed of the folds, of the search, and of the models that have none.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (2,)
+    estimators_ : list of classifiers
+        The models in the team, trained on all records; `names_` has their names, `named_estimators_` both.
+    weights_ : ndarray of shape (n_models,)
+        Their weights, which sum to 1.
+    calibrations_ : tuple of (Calibration or None)
+        What makes a probability of each model's score.
+    blend_ : Team
+        Weights and calibrations together: from scores to a probability.
+    decision_ : Decision
+        The decision in force.
+
+    Examples
+    --------
+    >>> from stakes import CostTeamClassifier
+    >>> from stakes.datasets import make_churn
+    >>> data = make_churn(800, random_state=0)
+    >>> team = CostTeamClassifier(["rf", "urf", "ncsab"], cv=3, random_state=0)
+    >>> team = team.fit(data.frame, data.target, fp_cost=data.costs.fp, fn_cost=data.costs.fn)
+    >>> set(team.names_) <= {"rf", "urf", "ncsab"}
+    True
+    >>> labels = team.predict(data.frame, fp_cost=data.costs.fp, fn_cost=2 * data.costs.fn)
+    """
+
+    def __init__(
+        self,
+        estimators: Sequence[Any] | None = None,
+        *,
+        choose: str = "greedy",
+        size: int = 5,
+        n_bags: int = 20,
+        calibration: str | None = CALIBRATION,
+        cv: Any = 5,
+        decision: Decision | None = None,
+        fp_cost: float = 1.0,
+        fn_cost: float = 1.0,
+        cost_estimator: Any = None,
+        pos_label: Any = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.estimators = estimators
+        self.choose = choose
+        self.size = size
+        self.n_bags = n_bags
+        self.calibration = calibration
+        self.cv = cv
+        self.decision = decision
+        self.fp_cost = fp_cost
+        self.fn_cost = fn_cost
+        self.cost_estimator = cost_estimator
+        self.pos_label = pos_label
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.choose not in ("greedy", "best"):
+            raise ValueError(f"choose={self.choose!r} is not known: choose 'greedy' or 'best'")
+
+    def _fit_blend(self, scores: Floats, records: Records) -> Blend:
+        if self.choose == "best":
+            return fit_best(scores, records, calibration=self.calibration, size=self.size)
+        return fit_team(scores, records, calibration=self.calibration, size=self.size, n_bags=self.n_bags)
+
+
+class CostStackingClassifier(BlendClassifier):
+    """A regularised logistic model on the logits of calibrated models, decided by T_cs.
+
+    Every model is trained in every fold, so that each record is scored by models that have not seen it. A logistic
+    model is fitted to the logits of the models that decide cheapest by themselves, with weights that are pulled towards
+    the mean of the five best. Those models are then trained on all records.
+
+    Parameters
+    ----------
+    estimators : list of (str, classifier) or str, default=None
+        The models to combine, by themselves or by a name of the catalogue (``"cprrf"``). None is a varied choice of the
+        catalogue. Costs are passed to those that take them, as all of this package do.
+    size : int, default=12
+        At most so many models have a weight.
+    strength : float, default=30
+        Of the pull towards the mean of the five best: this times the squared distance is added to the log loss, summed
+        over the records.
+    by_stakes : bool, default=False
+        Whether records are weighted by what is at stake, fp_cost + fn_cost.
+    calibration : {"platt_logit", "platt", "isotonic"} or None, default="platt_logit"
+        What makes probabilities of the models' scores; None where they are calibrated already.
+    cv : int, splitter or iterable of (train, test) rows, default=5
+        The folds: stratified and shuffled where it is a number.
+    decision : Decision, default=None
+        What becomes of the probability: only its `calibration` and `threshold` can be chosen. T_cs by default; tuned
+        values are chosen on cross-fitted probabilities, and no record tunes what it was chosen by.
+    fp_cost, fn_cost : float, default=1
+        Constant costs, for where fit is given none.
+    cost_estimator : regressor or dict, default=None
+        Estimates costs that are not known when predicting.
+    pos_label : label, default=None
+        The positive class; the larger of the two labels by default.
+    n_jobs : int, default=None
+        How many models are trained at the same time.
+    random_state : int, Generator, RandomState or None, default=None
+        Seed of the folds, and of the models that have none.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (2,)
+    estimators_ : list of classifiers
+        The models with a weight, trained on all records; `names_` has their names, `named_estimators_` both.
+    weights_ : ndarray of shape (n_models,)
+        Their weights in the sum of logits.
+    calibrations_ : tuple of (Calibration or None)
+        What makes a probability of each model's score.
+    blend_ : Stack
+        Weights, intercept and calibrations together: from scores to a probability.
+    decision_ : Decision
+        The decision in force.
+
+    Examples
+    --------
+    >>> from stakes import CostStackingClassifier
+    >>> from stakes.datasets import make_churn
+    >>> data = make_churn(800, random_state=0)
+    >>> stack = CostStackingClassifier(["rf", "urf", "ncsab"], cv=3, random_state=0)
+    >>> stack = stack.fit(data.frame, data.target, fp_cost=data.costs.fp, fn_cost=data.costs.fn)
+    >>> sorted(stack.names_)
+    ['ncsab', 'rf', 'urf']
+    """
+
+    def __init__(
+        self,
+        estimators: Sequence[Any] | None = None,
+        *,
+        size: int = 12,
+        strength: float = 30.0,
+        by_stakes: bool = False,
+        calibration: str | None = CALIBRATION,
+        cv: Any = 5,
+        decision: Decision | None = None,
+        fp_cost: float = 1.0,
+        fn_cost: float = 1.0,
+        cost_estimator: Any = None,
+        pos_label: Any = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.estimators = estimators
+        self.size = size
+        self.strength = strength
+        self.by_stakes = by_stakes
+        self.calibration = calibration
+        self.cv = cv
+        self.decision = decision
+        self.fp_cost = fp_cost
+        self.fn_cost = fn_cost
+        self.cost_estimator = cost_estimator
+        self.pos_label = pos_label
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if not self.strength >= 0:
+            raise ValueError(f"strength={self.strength!r} is not valid: give a number of at least 0")
+
+    def _fit_blend(self, scores: Floats, records: Records) -> Blend:
+        return fit_stack(
+            scores,
+            records,
+            calibration=self.calibration,
+            size=self.size,
+            strength=self.strength,
+            by_stakes=self.by_stakes,
+        )
