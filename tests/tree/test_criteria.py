@@ -6,7 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from reference import loss_by_the_book
 
-from stakes.tree.criteria import CRITERIA, children_loss, gini_loss, node_loss
+from stakes.tree.criteria import CRITERIA, check_criterion, children_loss, gini_loss, node_loss
+from stakes.tree.growing import Settings, grow
+from stakes.tree.nodes import FeatureBins
 
 weights = st.integers(0, 2**50)
 
@@ -48,3 +50,24 @@ def test_numbers_worked_out_by_hand():
     assert node_loss(CRITERIA["gain_ratio"], 3.0, 1.0) == pytest.approx(4 * (2 - 0.75 * np.log2(3)))
     # Missed frauds of 30 against false alarms of 12: call it positive, and pay the 12
     assert node_loss(CRITERIA["cost"], 30.0, 12.0) == 12.0
+
+
+@pytest.mark.parametrize("number", [-1, len(CRITERIA), 99])
+def test_a_number_without_a_criterion_is_an_error(number):
+    with pytest.raises(ValueError, match=f"no criterion has the number {number}"):
+        check_criterion(number)
+    with pytest.raises(ValueError, match=f"no criterion has the number {number}"):
+        grow(
+            np.zeros((2, 8), np.uint8),
+            np.array([0, 1], np.uint8),
+            np.ones(2, np.int32),
+            np.empty(0),
+            np.zeros(1, np.int32),
+            FeatureBins(np.ones(1, np.int32), np.zeros(1, np.uint8), np.zeros((1, 256))),
+            Settings(number, 1, 2, 1, 1, True, 0),
+        )
+
+
+def test_every_named_criterion_has_a_loss():
+    for number in CRITERIA.values():
+        check_criterion(number)

@@ -11,9 +11,22 @@ from __future__ import annotations
 
 from math import log2
 
+import numpy as np
+
 from stakes._jit import kernel
 
-__all__ = ["COST", "CRITERIA", "ENTROPY", "GAIN_RATIO", "GINI", "children_loss", "gini_loss", "node_loss"]
+__all__ = [
+    "COST",
+    "CRITERIA",
+    "ENTROPY",
+    "GAIN_RATIO",
+    "GINI",
+    "check_criterion",
+    "children_loss",
+    "entropy_loss",
+    "gini_loss",
+    "node_loss",
+]
 
 # Numbers, not functions: a kernel that takes compiled functions cannot be kept on disk.
 GINI, ENTROPY, GAIN_RATIO, COST = range(4)
@@ -51,7 +64,15 @@ def node_loss(criterion: int, positive: float, negative: float) -> float:
         return gini_loss(positive, negative)
     if criterion == COST:
         return cost_loss(positive, negative)
-    return entropy_loss(positive, negative)
+    if criterion in (ENTROPY, GAIN_RATIO):
+        return entropy_loss(positive, negative)
+    return np.nan  # an exception, which would be clearer, slows the innermost loop down: see `check_criterion`
+
+
+def check_criterion(criterion: int) -> None:
+    """Raise an error if no criterion has this number."""
+    if not node_loss(criterion, 1.0, 1.0) >= 0.0:
+        raise ValueError(f"no criterion has the number {criterion}: give one of CRITERIA whose loss is in node_loss")
 
 
 @kernel

@@ -3,9 +3,9 @@
 A record enters a histogram as one 64-bit integer, its *payload*, so that a bin costs one addition, a sibling's
 histogram is an exact difference, and no sum depends on the order of the records. There are two layouts:
 
-counts    the weight of a record is its multiplicity. One slot per bin: positives above, negatives below bit 32.
-          Nodes of at most `NARROW` records, with multiplicity, have slots of half the size, cut at bit 16.
-weights   records have weights of their own. Two slots per bin, those of all negatives before those of positives: the
+counts    the weight of a record is its multiplicity. One cell per bin: positives above, negatives below bit 32.
+          Nodes of at most `NARROW` records, with multiplicity, have cells of half the size, cut at bit 16.
+weights   records have weights of their own. Two cells per bin, those of all negatives before those of positives: the
           weight in fixed point above, the multiplicity below bit `count_bits`.
 
 ``count_bits == 0`` says that the layout is that of counts.
@@ -13,50 +13,49 @@ weights   records have weights of their own. Two slots per bin, those of all neg
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
+from numpy.typing import NDArray
 
 from stakes._jit import inlined, kernel
 from stakes._typing import Bytes, Int32s, Ints, Uint32s, Uint64s
 from stakes.tree.nodes import BINS
+from stakes.tree.records import LOW, TreeRecords
 
-__all__ = [
-    "LOW",
-    "NARROW",
-    "add",
-    "add_feature",
-    "add_narrow",
-    "halves",
-    "pick",
-    "pick_narrow",
-]
+__all__ = ["NARROW", "Histograms", "add", "add_feature", "add_narrow", "narrow_down", "pick", "pick_narrow", "subtract"]
 
-
-LOW = 0xFFFFFFFF
 # Few enough for products of two counts to be exact in single precision.
 NARROW = 4096
 
 
+class Histograms(NamedTuple):
+    """The histograms of the nodes that wait: a *slot* for each, a row for each feature, and the sums of its bins."""
+
+    wide: Ints
+    narrow: Uint32s
+    count_bits: int
+
+
 @inlined
-def halves(slot: int) -> np.uint32:
-    """Return a slot of counts in half its size."""
-    return np.uint32(slot >> 16 | slot & LOW)
+def _halves(cell: int) -> np.uint32:
+    """Return a cell of counts in half its size."""
+    return np.uint32(cell >> 16 | cell & LOW)
 
 
 @kernel
 def add(
     hist: Ints,
     slot: int,
-    bins: Bytes,
-    payload: Ints,
-    positive: Bytes,
-    rows: Int32s,
+    records: TreeRecords,
     start: int,
     end: int,
     features: Int32s,
     n_features: int,
     count_bits: int,
 ) -> None:
-    """Add the records ``rows[start:end]`` to the histograms of the first `n_features` features."""
+    """Add the records of a node to the histograms of the first `n_features` features."""
+    bins, payload, positive, rows = records
     if count_bits == 0:
         for i in range(start, end):
             row = rows[i]
@@ -74,27 +73,36 @@ def add(
 
 @kernel
 def add_narrow(
-    hist: Uint32s,
-    slot: int,
-    bins: Bytes,
-    payload: Ints,
-    rows: Int32s,
-    start: int,
-    end: int,
-    features: Int32s,
-    n_features: int,
+    hist: Uint32s, slot: int, records: TreeRecords, start: int, end: int, features: Int32s, n_features: int
 ) -> None:
     """Do the same with counts in narrow histograms."""
+    bins, payload, _, rows = records
     for i in range(start, end):
         row = rows[i]
-        value = halves(payload[row])
+        value = _halves(payload[row])
         for j in range(n_features):
             hist[slot, j, bins[row, features[j]]] += value
 
 
+@kernel
+def subtract(hist: NDArray[Any], slot: int, other: int) -> None:
+    """Subtract the histograms of one slot from those of another."""
+    for j in range(hist.shape[1]):
+        for b in range(hist.shape[2]):
+            hist[slot, j, b] -= hist[other, j, b]
+
+
+@kernel
+def narrow_down(hist: Ints, narrow: Uint32s, slot: int) -> None:
+    """Copy the histograms of a slot to narrow ones."""
+    for j in range(hist.shape[1]):
+        for b in range(hist.shape[2]):
+            narrow[slot, j, b] = _halves(hist[slot, j, b])
+
+
 @inlined
 def add_feature(
-    hist: Ints,
+    one: Ints,
     used: Uint64s,
     bins: Bytes,
     payload: Ints,
@@ -111,9 +119,9 @@ def add_feature(
         bin_ = np.int64(bins[row, feature])
         used[bin_ >> 6] |= np.uint64(1) << np.uint64(bin_ & 63)
         if count_bits == 0:
-            hist[bin_] += payload[row]
+            one[bin_] += payload[row]
         else:
-            hist[BINS * np.int64(positive[row]) + bin_] += payload[row]
+            one[BINS * np.int64(positive[row]) + bin_] += payload[row]
 
 
 @inlined

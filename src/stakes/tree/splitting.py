@@ -6,38 +6,32 @@ from typing import NamedTuple
 
 import numpy as np
 
-from stakes._jit import inlined
+from stakes._jit import inlined, kernel
 from stakes._typing import Float32s, Floats, Int32s, Ints, Uint32s, Uint64s
-from stakes.tree.criteria import COST, GAIN_RATIO, GINI, children_loss, entropy_loss, gini_loss
-from stakes.tree.histogram import LOW
+from stakes.tree.criteria import COST, GAIN_RATIO, children_loss, entropy_loss, gini_loss
 from stakes.tree.nodes import BINS, MISSING
+from stakes.tree.records import LOW
 
 __all__ = [
-    "ENTRIES",
     "FIRST",
     "LEFT",
     "NOT_SEEN",
     "NO_SPLIT",
     "RIGHT",
+    "Feature",
+    "Scratch",
     "Split",
+    "Totals",
     "best_split",
+    "new_scratch",
     "read_used",
-    "scan_narrow",
-    "scan_weights",
     "sort_by_share",
 ]
-
-# Scores that are no further apart, in units of the last bit, may be in the wrong order.
-ROUNDING = 16
-# More than any loss in whole numbers, and more than the bits of any float.
-WORST = np.int64(2**63 - 1)
-
 
 # The bins that a node's records fall into, in the order in which they can be cut apart: a column of five numbers each.
 FIRST, LAST = 0, 1  # bins: neighbours of one and the same class can be taken together
 POSITIVE, NEGATIVE = 2, 3  # weights
 COUNT = 4  # records, with multiplicity
-ENTRIES = 5, BINS
 
 
 class Split(NamedTuple):
@@ -56,9 +50,57 @@ RIGHT, LEFT, NOT_SEEN = range(3)
 NO_SPLIT = Split(np.inf, np.inf, -1, 0, 0, NOT_SEEN, 0)
 
 
+class Totals(NamedTuple):
+    """Sums over the records of a node: the weights of both classes, and the number of records with multiplicity."""
+
+    positive: int
+    negative: int
+    count: int
+
+
+class Feature(NamedTuple):
+    """A feature to split on."""
+
+    number: int
+    row: int  # of its histogram in a slot
+    n_bins: int
+    categorical: bool
+
+
+class Scratch(NamedTuple):
+    """Memory that is used again for each feature of each node."""
+
+    one: Ints  # the histogram of one feature: empty between uses
+    used: Uint64s  # a bit for each of its bins that has records: likewise
+    occupied: Ints  # these bins as a list
+    sums: Ints
+    score: Floats
+    score_bits: Ints  # the same memory as `score`
+    narrow_sums: Uint32s
+    narrow_score: Float32s
+    narrow_score_bits: Int32s  # the same memory as `narrow_score`
+
+
+@kernel
+def new_scratch() -> Scratch:
+    """Return scratch memory."""
+    score, narrow_score = np.empty(BINS, np.float64), np.empty(BINS, np.float32)
+    return Scratch(
+        np.zeros(2 * BINS, np.int64),
+        np.zeros(4, np.uint64),
+        np.empty((5, BINS), np.int64),
+        np.empty((4, BINS), np.int64),
+        score,
+        score.view(np.int64),
+        np.empty(BINS, np.uint32),
+        narrow_score,
+        narrow_score.view(np.int32),
+    )
+
+
 @inlined
 def _enter(occupied: Ints, k: int, bin_: int, below: int, above: int, count_bits: int, merge: bool) -> int:
-    """Put a bin with these slots behind the first `k` entries, or into the last; return how many there are now."""
+    """Put a bin with these cells behind the first `k` entries, or into the last; return how many there are now."""
     if count_bits == 0:
         positive, negative = below >> 32, below & LOW
         count = positive + negative
@@ -84,140 +126,6 @@ def _enter(occupied: Ints, k: int, bin_: int, below: int, above: int, count_bits
     occupied[NEGATIVE, k] = negative
     occupied[COUNT, k] = count
     return k + 1
-
-
-@inlined
-def scan_narrow(
-    best: Split,
-    top: int,
-    hist: Uint32s,
-    slot: int,
-    j: int,
-    n_bins: int,
-    all_p: int,
-    all_n: int,
-    feature: int,
-    min_leaf: int,
-    sums: Uint32s,
-    score: Float32s,
-    score_bits: Int32s,
-) -> tuple[Split, int]:
-    """Return the better of `best` and the best cut of narrow histogram `j` by the Gini criterion; and the best score.
-
-    For a numeric feature without missing values. All cuts get a score in single precision, by loops that the compiler
-    turns into vector instructions; the exact loss is worked out for the best ones only. What a cut lowers the loss by
-    is ``2 d^2 / (left right whole)``, with d = left positives x whole - left x all positives. `top` is the best score
-    of other features, and all scores are compared by their bits: those of floats that are not negative are in order.
-    """
-    total = np.uint32(0)
-    for bin_ in range(n_bins):
-        total = np.uint32(total + hist[slot, j, bin_])
-        sums[bin_] = total
-    whole_p, whole, one, least = np.float32(all_p), np.float32(all_p + all_n), np.float32(1.0), np.float32(min_leaf)
-    for bin_ in range(n_bins):
-        left_p = np.float32(sums[bin_] >> np.uint32(16))
-        left = left_p + np.float32(sums[bin_] & np.uint32(0xFFFF))
-        right = whole - left
-        d = left_p * whole - left * whole_p
-        sizes = left * right
-        gained = d * d / (sizes if sizes > one else one)
-        score[bin_] = gained if left >= least and right >= least else np.float32(0.0)
-    highest = np.int32(0)
-    for bin_ in range(n_bins):
-        highest = score_bits[bin_] if score_bits[bin_] > highest else highest
-    if highest < top - ROUNDING:
-        return best, top
-    top = max(top, np.int64(highest))
-    for bin_ in range(n_bins):
-        if score_bits[bin_] >= top - ROUNDING:
-            p, n = np.int64(sums[bin_] >> np.uint32(16)), np.int64(sums[bin_] & np.uint32(0xFFFF))
-            if p + n >= min_leaf and all_p + all_n - p - n >= min_leaf:
-                loss = children_loss(GINI, float(p), float(n), float(all_p - p), float(all_n - n))
-                if loss < best.loss:
-                    high = bin_ + 1
-                    while hist[slot, j, high] == 0:
-                        high += 1
-                    best = Split(loss, 0.0, feature, np.int64(bin_), np.int64(high), NOT_SEEN, 0)
-    return best, top
-
-
-@inlined
-def scan_weights(
-    best: Split,
-    hist: Ints,
-    slot: int,
-    j: int,
-    n_bins: int,
-    all_p: int,
-    all_n: int,
-    all_c: int,
-    feature: int,
-    by_cost: bool,
-    min_leaf: int,
-    count_bits: int,
-    sums: Ints,
-    score: Floats,
-    score_bits: Ints,
-) -> Split:
-    """Return the better of `best` and the best cut of histogram `j` by the Gini or the cost criterion.
-
-    For weights, and a numeric feature without missing values. All cuts are judged, also those after empty bins, by
-    loops without a branch that the compiler turns into vector instructions. `sums` and `score` are scratch space, and
-    scores are compared by their bits, as in `scan_narrow`.
-    """
-    mask = (np.int64(1) << count_bits) - 1
-    p, n, c = np.int64(0), np.int64(0), np.int64(0)
-    for bin_ in range(n_bins):
-        below, above = hist[slot, j, bin_], hist[slot, j, BINS + bin_]
-        p += above >> count_bits
-        n += below >> count_bits
-        c += (below & mask) + (above & mask)
-        sums[0, bin_] = p
-        sums[1, bin_] = n
-        sums[2, bin_] = c
-    lowest = WORST
-    if by_cost:
-        for bin_ in range(n_bins):
-            left_p, left_n, left_c = sums[0, bin_], sums[1, bin_], sums[2, bin_]
-            lost = min(left_p, left_n) + min(all_p - left_p, all_n - left_n)
-            sums[3, bin_] = lost if left_c >= min_leaf and all_c - left_c >= min_leaf else WORST
-        for bin_ in range(n_bins):
-            lowest = min(lowest, sums[3, bin_])
-        if lowest == WORST or float(lowest) > best.loss:
-            return best
-    else:
-        for bin_ in range(n_bins):
-            left_c = sums[2, bin_]
-            # Where a cut may be.
-            sums[3, bin_] = lowest if left_c >= min_leaf and all_c - left_c >= min_leaf else np.int64(-1)
-    # Gini is the loss itself, or what tells cuts of equal cost apart.
-    whole_p, whole_n = float(all_p), float(all_n)
-    undivided = gini_loss(whole_p, whole_n)
-    for bin_ in range(n_bins):
-        left_p, left_n = float(sums[0, bin_]), float(sums[1, bin_])
-        right_p, right_n = whole_p - left_p, whole_n - left_n
-        left, right = left_p + left_n, right_p + right_n
-        impure = left_p * left_n * right + right_p * right_n * left
-        sizes = left * right
-        # One side without weight is no side: the loss is that of the other.
-        lost = 2.0 * impure / sizes if sizes > 0.0 else undivided
-        score[bin_] = lost if sums[3, bin_] == lowest else np.inf
-    top = WORST
-    for bin_ in range(n_bins):
-        top = min(top, score_bits[bin_])
-    for bin_ in range(n_bins):
-        if score_bits[bin_] <= top + ROUNDING and score[bin_] < np.inf:
-            loss, tie = score[bin_], 0.0
-            if by_cost:
-                left_p, left_n = float(sums[0, bin_]), float(sums[1, bin_])
-                loss = float(lowest)
-                tie = gini_loss(left_p, left_n) + gini_loss(whole_p - left_p, whole_n - left_n)
-            if loss < best.loss or (loss == best.loss and tie < best.tie):
-                high = bin_ + 1
-                while hist[slot, j, high] | hist[slot, j, BINS + high] == 0:
-                    high += 1
-                best = Split(loss, tie, feature, np.int64(bin_), np.int64(high), NOT_SEEN, 0)
-    return best
 
 
 @inlined
@@ -274,25 +182,21 @@ def best_split(
     best: Split,
     occupied: Ints,
     k: int,
-    all_p: int,
-    all_n: int,
-    all_c: int,
-    feature: int,
-    categorical: bool,
+    feature: Feature,
+    totals: Totals,
     criterion: int,
     min_leaf: int,
     mean_gain: float,
 ) -> tuple[Split, float, int]:
-    """Return the better of `best` and the best split of `feature`; and the sum and number of its splits' gains.
-
-    The node's positives and negatives weigh `all_p` and `all_n`, and it has `all_c` records.
+    """Return the better of `best` and the best split by the first `k` entries; and the sum and number of all gains.
 
     A gain ratio counts only for splits with at least the mean gain of all splits of the node (FRAMEWORK 5.1); the
     sum and number serve to find that mean in a first pass, with ``mean_gain=inf``. They are 0 for other criteria.
     """
+    all_p, all_n, all_c = totals
     # Missing values of a numeric feature go left or right, whichever is better, or right alone. Those of a
     # categorical one are a category like the others.
-    start = 1 if occupied[FIRST, 0] == MISSING and not categorical else 0
+    start = 1 if occupied[FIRST, 0] == MISSING and not feature.categorical else 0
     gains, n_gains = 0.0, 0
     for side in range(1 + start):
         p, n, c = 0, 0, 0
@@ -321,5 +225,5 @@ def best_split(
             if loss < best.loss or (loss == best.loss and tie < best.tie):
                 high = occupied[FIRST, i + 1] if i + 1 < k else BINS
                 missing = side if start == 1 else NOT_SEEN
-                best = Split(loss, tie, feature, occupied[LAST, i], high, missing, i + 1)
+                best = Split(loss, tie, feature.number, occupied[LAST, i], high, missing, i + 1)
     return best, gains, n_gains

@@ -14,13 +14,27 @@ import numpy as np
 
 from stakes._jit import kernel
 from stakes._typing import Bools, Bytes, Floats, Int32s, Ints, Uint64s
-from stakes.tree.criteria import COST, GAIN_RATIO, node_loss
-from stakes.tree.growing import Settings, find_split, fixed_point
+from stakes.tree.criteria import COST, GAIN_RATIO, check_criterion, node_loss
+from stakes.tree.histogram import pick
 from stakes.tree.nodes import BINS, MISSING, FeatureBins, Nodes
-from stakes.tree.splitting import ENTRIES, LEFT, NOT_SEEN, RIGHT, Split
+from stakes.tree.records import fixed_point
+from stakes.tree.scanning import can_scan_weights, scan_weights
+from stakes.tree.searching import Settings, can_merge
+from stakes.tree.splitting import (
+    LEFT,
+    NO_SPLIT,
+    NOT_SEEN,
+    RIGHT,
+    Feature,
+    Split,
+    Totals,
+    best_split,
+    new_scratch,
+    read_used,
+    sort_by_share,
+)
 
 __all__ = ["Stump", "Stumps"]
-
 
 # Features whose bins are read as one word, and whose histograms of one class fit into the nearest cache together.
 BLOCK = 8
@@ -49,8 +63,7 @@ def _search(
     payload: Ints,
     n_negative: int,
     count_bits: int,
-    n_bins: Int32s,
-    categoricals: Bytes,
+    feature_bins: FeatureBins,
     settings: Settings,
     hist: Ints,
 ) -> Split:
@@ -67,17 +80,26 @@ def _search(
     for bin_ in range(BINS):
         below += hist[block, 0, bin_]
         above += hist[block, 0, BINS + bin_]
-    features = np.arange(BLOCK * block, min(BLOCK * (block + 1), n_bins.shape[0])).astype(np.int32)
-    score = np.empty(BINS, np.float64)
-    # There are no records to look at, nor narrow histograms, and nothing is drawn.
-    nothing, no_score, zero = np.empty(0, np.uint8), np.empty(0, np.float32), np.int64(0)
-    return find_split(
-        nothing.reshape(0, 0), payload, nothing, np.empty(0, np.int32), zero, zero, block, hist,
-        np.empty((0, 0, 0), np.uint32), np.zeros(2 * BINS, np.int64), np.zeros(4, np.uint64),
-        np.empty(ENTRIES, np.int64), np.empty((4, BINS), np.int64), score, score.view(np.int64),
-        np.empty(0, np.uint32), no_score, no_score.view(np.int32), features, np.zeros(1, np.uint64), n_bins,
-        categoricals, settings, count_bits, above >> count_bits, below >> count_bits, n, 0.0,
-    )  # fmt: skip
+    totals = Totals(above >> count_bits, below >> count_bits, n)
+    criterion, min_leaf = settings.criterion, settings.min_samples_leaf
+    mergeable = can_merge(totals, criterion, min_leaf)
+    scratch = new_scratch()
+    best = NO_SPLIT
+    for j in range(min(BLOCK, feature_bins.n_bins.shape[0] - BLOCK * block)):
+        number = np.int64(BLOCK * block + j)
+        feature = Feature(number, j, feature_bins.n_bins[number], feature_bins.categorical[number] != 0)
+        merge = mergeable and not feature.categorical
+        if not merge and can_scan_weights(hist, block, feature, criterion):
+            best = scan_weights(best, hist, block, feature, totals, criterion, min_leaf, count_bits, scratch)
+        else:
+            pick(scratch.one, scratch.used, hist, block, j, feature.n_bins, count_bits)
+            k = read_used(scratch.occupied, scratch.one, scratch.used, count_bits, merge)
+            if k < 2:
+                continue
+            if feature.categorical:
+                sort_by_share(scratch.occupied, k)
+            best, _, _ = best_split(best, scratch.occupied, k, feature, totals, criterion, min_leaf, -np.inf)
+    return best
 
 
 @kernel
@@ -95,7 +117,7 @@ class Stumps:
     bins : ndarray of shape (n_records, n_columns)
         Binned records, padded to a multiple of eight columns.
     positive : ndarray of shape (n_records,), dtype=uint8
-    space : FeatureBins
+    feature_bins : FeatureBins
         What the bins stand for.
     settings : Settings
         As for `grow`, with a depth of 1, all features, and any criterion but the gain ratio.
@@ -107,10 +129,11 @@ class Stumps:
         self,
         bins: Bytes,
         positive: Bytes,
-        space: FeatureBins,
+        feature_bins: FeatureBins,
         settings: Settings,
         each: Callable[[Callable[[int], Split], Iterable[int]], Iterable[Any]] = map,
     ) -> None:
+        check_criterion(settings.criterion)
         assert settings.max_depth == 1
         assert settings.criterion != GAIN_RATIO
         order = np.argsort(positive, kind="stable")
@@ -119,7 +142,7 @@ class Stumps:
         # One row per block of features.
         self.words = np.ascontiguousarray(np.ascontiguousarray(bins).view(np.uint64)[order].T)
         self.n_negative = np.int64(np.count_nonzero(positive == 0))
-        self.space = space
+        self.feature_bins = feature_bins
         self.settings = settings
         self.once = np.ones(positive.size, np.int32)
         self.payload = np.empty(positive.size, np.int64)
@@ -133,8 +156,8 @@ class Stumps:
 
         def search(block: int) -> Split:
             return _search(
-                self.words, block, self.payload, self.n_negative, count_bits, self.space.n_bins,
-                self.space.categorical, self.settings, self.hist,
+                self.words, block, self.payload, self.n_negative, count_bits, self.feature_bins,
+                self.settings, self.hist,
             )  # fmt: skip
 
         # The first of equally good splits, as in `grow`: the result does not depend on who found what when.
@@ -158,13 +181,13 @@ class Stumps:
         block, j = divmod(best.feature, BLOCK)
         hist = self.hist[block, j].reshape(2, BINS)
         seen = hist.any(axis=0)
-        categorical = self.space.categorical[best.feature] != 0
+        categorical = self.feature_bins.categorical[best.feature] != 0
         if categorical:
             goes_left = _first_categories(hist >> count_bits, seen, best.entries)
             missing = NOT_SEEN if not seen[MISSING] else LEFT if goes_left[MISSING] else RIGHT
             cut = 0
         else:
-            cut = _cut(self.space.centers[best.feature], best.low, best.high)
+            cut = _cut(self.feature_bins.centers[best.feature], best.low, best.high)
             missing = best.missing
             goes_left = np.arange(BINS) <= cut
             goes_left[MISSING] = missing == LEFT

@@ -1,0 +1,150 @@
+"""The best split of a node: which features it looks at, and which way of looking is the fastest for each."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from stakes._jit import inlined, kernel
+from stakes._typing import Int32s, Uint64s
+from stakes.tree.criteria import GAIN_RATIO, node_loss
+from stakes.tree.histogram import NARROW, Histograms, add, add_feature, add_narrow, pick, pick_narrow
+from stakes.tree.nodes import FeatureBins
+from stakes.tree.records import TreeRecords
+from stakes.tree.scanning import can_scan_narrow, can_scan_weights, scan_narrow, scan_weights
+from stakes.tree.splitting import NO_SPLIT, Feature, Scratch, Split, Totals, best_split, read_used, sort_by_share
+
+__all__ = ["Drawing", "Settings", "can_merge", "find_split"]
+
+# A class is rare with at most one in this many of the weight.
+RARE = 10
+
+
+class Settings(NamedTuple):
+    """How to grow; `CostTreeClassifier` explains the names."""
+
+    criterion: int
+    max_depth: int
+    min_samples_split: int
+    min_samples_leaf: int
+    max_features: int  # drawn anew at each node where fewer than the tree's features
+    break_ties: bool  # the cost criterion goes on by its tie-break where no split saves money
+    seed: int
+
+
+class Drawing(NamedTuple):
+    """Features drawn at random: those drawn last come first."""
+
+    features: Int32s
+    state: Uint64s  # of the random numbers
+
+
+@inlined
+def _random_below(state: Uint64s, n: int) -> int:
+    """Draw from 0 .. n-1 (splitmix64, and the high half of a product)."""
+    state[0] += np.uint64(0x9E3779B97F4A7C15)
+    z = state[0]
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    z = (z ^ (z >> np.uint64(31))) >> np.uint64(32)
+    return np.int64((z * np.uint64(n)) >> np.uint64(32))
+
+
+@inlined
+def _draw(features: Int32s, state: Uint64s, j: int) -> None:
+    """Put a random one of the features from position `j` on at position `j`."""
+    other = j + _random_below(state, features.shape[0] - j)
+    drawn = features[other]
+    features[other] = features[j]
+    features[j] = drawn
+
+
+@inlined
+def can_merge(totals: Totals, criterion: int, min_leaf: int) -> bool:
+    """Return whether bins of one class are to be taken together.
+
+    That saves cuts where one class is rare; elsewhere the processor mispredicts at every second bin, which takes longer
+    than the cuts do (measured).
+    """
+    rare = RARE * min(totals.positive, totals.negative) <= totals.positive + totals.negative
+    return min_leaf <= 1 and criterion != GAIN_RATIO and rare
+
+
+@kernel
+def find_split(
+    records: TreeRecords,
+    start: int,
+    end: int,
+    totals: Totals,
+    slot: int,
+    histograms: Histograms,
+    drawing: Drawing,
+    feature_bins: FeatureBins,
+    settings: Settings,
+    scratch: Scratch,
+) -> Split:
+    """Return the best split of the records ``rows[start:end]`` on the features that this node looks at.
+
+    The node has its histograms in a slot, or none (-1) where it has few records.
+    """
+    criterion, min_leaf, n_draw = settings.criterion, settings.min_samples_leaf, settings.max_features
+    # Taken apart before the loop over features, whose body is too short to pay for that.
+    hist, narrow, count_bits = histograms
+    features, state = drawing
+    n_bins, categorical, _ = feature_bins
+    bins, payload, positive, rows = records
+    one, used, occupied = scratch.one, scratch.used, scratch.occupied
+    is_narrow = count_bits == 0 and totals.count <= NARROW
+    mergeable = can_merge(totals, criterion, min_leaf)
+    if n_draw < features.shape[0]:
+        for j in range(n_draw):
+            _draw(features, state, j)
+        if slot >= 0 and is_narrow:
+            narrow[slot] = 0
+            add_narrow(narrow, slot, records, start, end, features, n_draw)
+        elif slot >= 0:
+            hist[slot] = 0
+            add(hist, slot, records, start, end, features, n_draw, count_bits)
+    best, top = NO_SPLIT, np.int64(0)
+    mean_gain = np.inf if criterion == GAIN_RATIO else -np.inf
+    for look in range(2 if criterion == GAIN_RATIO else 1):
+        gains, n_gains = 0.0, 0
+        for j in range(features.shape[0]):
+            if j >= n_draw:
+                # As in scikit-learn: more features than asked for only while no split is found at all.
+                if best.feature >= 0 or n_gains > 0:
+                    break
+                if look == 0:
+                    _draw(features, state, j)
+            number = np.int64(features[j])
+            feature = Feature(number, j, n_bins[number], categorical[number] != 0)
+            merge = mergeable and not feature.categorical
+            if slot < 0 or j >= hist.shape[1]:
+                add_feature(one, used, bins, payload, positive, rows, start, end, number, count_bits)
+            elif is_narrow:
+                if can_scan_narrow(narrow, slot, feature, criterion):
+                    best, top = scan_narrow(best, top, narrow, slot, feature, totals, min_leaf, scratch)
+                    continue
+                pick_narrow(one, used, narrow, slot, j, feature.n_bins)
+            else:
+                if count_bits > 0 and not merge and can_scan_weights(hist, slot, feature, criterion):
+                    best = scan_weights(best, hist, slot, feature, totals, criterion, min_leaf, count_bits, scratch)
+                    continue
+                pick(one, used, hist, slot, j, feature.n_bins, count_bits)
+            k = read_used(occupied, one, used, count_bits, merge)
+            if k < 2:
+                continue
+            if feature.categorical:
+                sort_by_share(occupied, k)
+            best, more, n_more = best_split(best, occupied, k, feature, totals, criterion, min_leaf, mean_gain)
+            gains += more
+            n_gains += n_more
+            if best.loss <= 0.0 and best.tie <= 0.0 and criterion != GAIN_RATIO:
+                # Both children are pure: nothing is better, and the first of equals is taken anyway.
+                break
+        if look == 0 and n_gains > 0:
+            # A little less than the mean: equal gains must all pass.
+            loss_here = node_loss(criterion, float(totals.positive), float(totals.negative))
+            mean_gain = gains / n_gains - 1e-10 * loss_here
+    return best
