@@ -1040,7 +1040,6 @@ def test_a_pipeline_of_imbalanced_learn_samples_before_the_ensemble(small: Any) 
         ({"estimator": CostTreeClassifier(max_bins=999)}, "max_bins=999 is not valid"),
         ({"estimator": CostTreeClassifier(leaf="x")}, "leaf='x' is not known"),
         ({"decision": Decision(vote_weight="node")}, "only weighted ensembles have one"),
-        ({"weighted": True, "decision": Decision(leaf="laplace", output="average")}, "smooths counts"),
     ],
 )
 def test_bad_parameters_are_errors_that_name_them(options: dict[str, Any], message: str, small: Any) -> None:

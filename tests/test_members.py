@@ -46,7 +46,7 @@ def test_leaf_probabilities_are_computed_once(forest: Any) -> None:
     assert leaves.mean_weight is None
 
 
-def test_weighted_trees_know_weights_and_no_smoothing(small: Any) -> None:
+def test_weighted_trees_count_by_weight_and_smooth_in_units_of_the_mean_weight(small: Any) -> None:
     clf = CostBaggingClassifier(CostTreeClassifier(max_depth=3), n_estimators=4, weighted=True, random_state=0)
     clf.fit(small.X, small.y, **small.costs)
     trees, leaves = clf.members_.trees, clf.members_.leaves
@@ -56,9 +56,10 @@ def test_weighted_trees_know_weights_and_no_smoothing(small: Any) -> None:
     np.testing.assert_array_equal(leaves.label, weights[:, 1] > weights[:, 0])
     # Weights are normalised within each member's sample.
     np.testing.assert_allclose(trees.nodes.weights[trees.roots].sum(axis=1), 1.0)
-    for leaf in ("laplace", "m_estimate", "curtailment"):
-        with pytest.raises(DecisionError, match=f"leaf='{leaf}' smooths counts.*choose leaf='frequency'"):
-            leaves.probability(leaf)
+    # Laplace in units of the mean weight at the root, which is one over the number of records there.
+    n = trees.nodes.counts[trees.roots].sum(axis=1)[trees.tree_of_leaf]
+    laplace = (n * weights[:, 1] + 1) / (n * weights.sum(axis=1) + 2)
+    np.testing.assert_allclose(leaves.probability("laplace"), laplace)
 
 
 def test_the_prior_of_a_sample_is_taken_out_of_tree_probabilities(forest: Any) -> None:

@@ -46,7 +46,6 @@ DOCUMENTED = (
     r"output='average' needs members' probabilities, and boosting has votes only",
     r"vote_weight='node' is the mean weight in a leaf: only weighted ensembles have one",
     r"calibration='logistic' needs the alphas of boosting",
-    r"leaf='\w+' smooths counts, and the probabilities of a weighted ensemble are by weight",
     r"leaf='\w+' is about trees, and the members are not",
     r"needs records of both classes, and none of the \d+ given is (positive|negative)",
     r"this decision chooses something on validation records, and none were kept",

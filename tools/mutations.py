@@ -80,7 +80,7 @@ MUTATIONS: list[Mutation] = [
     *_family(
         "tree: cuts of many records",
         "tests/tree/test_growing.py -k 'large_node or scikit or counting or told_apart'",
-        "tree/splitting.py",
+        "tree/scanning.py",
         ("d = left_p * whole - left * whole_p", "d = left_p * whole + left * whole_p"),
         ("d = left_p * whole - left * whole_p", "d = left_p - left * whole_p"),
         ("gained = d * d / (sizes if sizes > one else one)", "gained = d * d"),
@@ -145,13 +145,15 @@ MUTATIONS: list[Mutation] = [
         "tree: leaves",
         "tests/tree/test_leaves.py",
         "tree/leaves.py",
-        ("return n.positive / n.all", "return 1 - n.positive / n.all"),
+        ("np.divide(n.positive, n.all,", "np.divide(n.all - n.positive, n.all,"),
         ("return (n.positive + 1) / (n.all + 2)", "return (n.positive + 1) / n.all"),
-        ("(n.positive + EXPECTED_POSITIVES) / (n.all + m), 0.0)", "(n.positive + EXPECTED_POSITIVES) / n.all, 0.0)"),
         (
-            "weight[of, 1] / np.where(total > 0, total, 1.0), 0.0)",
-            "weight[of, 0] / np.where(total > 0, total, 1.0), 0.0)",
+            "(n.positive + EXPECTED_POSITIVES) / (n.all + _m(n.base_rate)), 0.0)",
+            "(n.positive + EXPECTED_POSITIVES) / n.all, 0.0)",
         ),
+        ("amount[node, 1] / unit, amount[node].sum(axis=1) / unit", "amount[node, 1], amount[node].sum(axis=1)"),
+        ("amount = trees.nodes.weights if weighted else trees.nodes.counts", "amount = trees.nodes.counts"),
+        ("np.divide(amount[roots, 1], at_root,", "np.divide(amount[roots, 0], at_root,"),
         ("return weight[:, 1] > weight[:, 0]", "return weight[:, 1] < weight[:, 0]"),
         (
             "nodes.weights[trees.leaves].sum(axis=1) / trees.nodes.counts[trees.leaves].sum(axis=1)",
@@ -391,16 +393,16 @@ MUTATIONS: list[Mutation] = [
         "tests/decision/test_thresholds.py",
         "decision/thresholds.py",
         (
-            "np.where(positive, relative * fn, 0.0), np.where(positive, 0.0, relative * fp)",
-            "np.where(positive, relative * fp, 0.0), np.where(positive, 0.0, relative * fn)",
+            "np.where(positive, weight * fn, 0.0), np.where(positive, 0.0, weight * fp)",
+            "np.where(positive, weight * fp, 0.0), np.where(positive, 0.0, weight * fn)",
         ),
         (
-            "_below(cost_if_negative[order] / unit)[cuts] + _above(cost_if_positive[order] / unit)[cuts]",
-            "_above(cost_if_negative[order] / unit)[cuts] + _below(cost_if_positive[order] / unit)[cuts]",
+            "_below(cost_if_negative[order])[cuts] + _above(cost_if_positive[order])[cuts]",
+            "_above(cost_if_negative[order])[cuts] + _below(cost_if_positive[order])[cuts]",
         ),
         (
-            "_below(cost_if_negative[order] / unit)[cuts] + _above(",
-            "_below(cost_if_negative[order] / unit)[cuts] - _above(",
+            "_below(cost_if_negative[order])[cuts] + _above(",
+            "_below(cost_if_negative[order])[cuts] - _above(",
         ),
         ("cost[above / (above[0] or 1.0) > at_most] = np.inf", "cost[above > at_most] = np.inf"),
         (

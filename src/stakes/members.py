@@ -17,7 +17,7 @@ from stakes._rows import take_columns
 from stakes._typing import Bytes
 from stakes.exceptions import DecisionError
 from stakes.sampling.prior import prior_correction
-from stakes.tree.leaves import leaf_labels, leaf_probabilities, node_weights, weighted_probabilities
+from stakes.tree.leaves import leaf_labels, leaf_probabilities, node_weights
 from stakes.tree.trees import Trees
 
 __all__ = ["LeafAssignment", "LeafTable", "ModelMembers", "Prior", "TreeMembers"]
@@ -156,16 +156,10 @@ class TreeMembers:
         return Prior(counts[:, 1] / counts.sum(axis=1), self.base_rate)
 
     def check_leaf(self, leaf: str) -> None:
-        """Raise an error if leaves have no probability of this name."""
-        if self.weighted and leaf != "frequency":
-            raise DecisionError(
-                f"leaf={leaf!r} smooths counts, and the probabilities of a weighted ensemble are by weight: "
-                "choose leaf='frequency'"
-            )
+        """Raise an error if leaves have no probability of this name: trees have all of them."""
 
     def _probability(self, leaf: str) -> Floats:
-        self.check_leaf(leaf)
-        return weighted_probabilities(self.trees) if self.weighted else leaf_probabilities(self.trees, leaf)
+        return leaf_probabilities(self.trees, leaf, weighted=self.weighted)
 
     def assign(self, bins: Bytes, n_threads: int = 1) -> LeafAssignment:
         """Return the leaves of binned records."""

@@ -18,7 +18,7 @@ from stakes import (
 
 ENSEMBLES = {
     "bagging": (CostBaggingClassifier(n_estimators=7, random_state=0), 219),
-    "weighted": (CostBaggingClassifier(n_estimators=7, weighted=True, random_state=0), 57),
+    "weighted": (CostBaggingClassifier(n_estimators=7, weighted=True, random_state=0), 252),
     "models": (CostBaggingClassifier(LogisticRegression(), n_estimators=5, random_state=0), 54),
     "tree": (CostTreeClassifier(max_depth=4, validation=0.3, random_state=0), 25),
     "boosting": (CostBoostClassifier(n_estimators=7, validation=0.3, random_state=0), 15),

@@ -26,7 +26,7 @@ from stakes.table import Table
 from stakes.tree.binning import Binning
 from stakes.tree.criteria import CRITERIA, GINI
 from stakes.tree.growing import Settings, grow
-from stakes.tree.leaves import weighted_probabilities
+from stakes.tree.leaves import leaf_probabilities
 
 criteria = pytest.mark.parametrize("criterion", CRITERIA)
 WEIGHTS = ("none", "whole", "real")
@@ -499,7 +499,7 @@ def test_weights_of_very_different_size_grow_a_tree(criterion, n):
         np.testing.assert_allclose(
             nodes.weights[0], [weight[problem.y == c].sum() for c in (0, 1)], rtol=1e-9, atol=1e-12 * weight.sum()
         )
-        share = weighted_probabilities(grown.trees)[grown.apply(table)]
+        share = leaf_probabilities(grown.trees, "frequency", weighted=True)[grown.apply(table)]
         assert ((share >= 0) & (share <= 1)).all()
 
 
@@ -520,7 +520,7 @@ def test_a_tree_without_weight_in_a_class_is_a_leaf(criterion, zero):
     assert grown.nodes.feature.size == 1
     np.testing.assert_array_equal(grown.nodes.counts[0], np.bincount(y))
     np.testing.assert_array_equal(grown.nodes.weights[0], [weight[y == 0].sum(), weight[y == 1].sum()])
-    assert weighted_probabilities(grown.trees) == [float(zero == "negatives")]
+    assert leaf_probabilities(grown.trees, "frequency", weighted=True) == [float(zero == "negatives")]
 
 
 @pytest.mark.parametrize("scale", [1e-320, 1e-300, 1e300])

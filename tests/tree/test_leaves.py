@@ -5,7 +5,7 @@ import pytest
 from reference import fit_tree, grow_tree
 
 from stakes.table import Table
-from stakes.tree.leaves import LEAVES, leaf_labels, leaf_probabilities, node_weights, weighted_probabilities
+from stakes.tree.leaves import LEAVES, leaf_labels, leaf_probabilities, node_weights
 from stakes.tree.trees import Trees
 
 
@@ -96,9 +96,40 @@ def test_probabilities_count_records_with_multiplicity_whatever_they_weigh():
     grown = fit_tree(Table(x[:, None]), [0, 1, 0, 1], weight=[9, 1, 1, 9], multiplicity=[1, 2, 1, 4])
     at = grown.apply(Table(np.array([[0.0], [1.0]])))
     np.testing.assert_allclose(leaf_probabilities(grown.trees, "frequency")[at], [2 / 3, 4 / 5])
-    np.testing.assert_allclose(weighted_probabilities(grown.trees)[at], [2 / 11, 36 / 37])
+    np.testing.assert_allclose(leaf_probabilities(grown.trees, "frequency", weighted=True)[at], [2 / 11, 36 / 37])
     np.testing.assert_array_equal(leaf_labels(grown.trees)[at], [False, True])
     np.testing.assert_allclose(node_weights(grown.trees)[at], [11 / 3, 37 / 5])
+
+
+# The same tree, whose positives weigh 4 and whose negatives weigh 1: 480 on 300 records, 1.6 each. In these units there
+# are 2.5 for a positive and 0.625 for a negative; the base rate is 240 / 480, and m = 10 / 0.5 = 20 records, fewer than
+# every leaf but value 4 has (15, which climbs to the 45).
+WEIGHTED_BY_HAND = {
+    "frequency": [20 / 215, 24 / 48, 52 / 64, 88 / 96, 56 / 57],
+    "laplace": [
+        (12.5 + 1) / (134.375 + 2), (15 + 1) / (30 + 2), (32.5 + 1) / (40 + 2), (55 + 1) / (60 + 2), 36 / (35.625 + 2)
+    ],
+    "m_estimate": [22.5 / 154.375, 25 / 50, 42.5 / 60, 65 / 80, 45 / 55.625],
+    "curtailment": [20 / 215, 24 / 48, 52 / 64, 88 / 96, 144 / 153],
+    "curtailment_laplace": [13.5 / 136.375, 16 / 32, 33.5 / 42, 56 / 62, 91 / 97.625],
+    "curtailment_m_estimate": [22.5 / 154.375, 25 / 50, 42.5 / 60, 65 / 80, 100 / 115.625],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("leaf", LEAVES)
+@pytest.mark.parametrize("unit", [1.0, 1e-6, 1e90])
+def test_weighted_probabilities_by_hand_do_not_depend_on_the_unit_of_weights(leaf, unit):
+    trees, at = chain(NEGATIVE, POSITIVE, weight=np.tile([unit, 4 * unit], 5))
+    np.testing.assert_array_equal(trees.nodes.counts[trees.leaves[at]], np.stack([NEGATIVE, POSITIVE], axis=1))
+    probability = leaf_probabilities(trees, leaf, weighted=True)[at]
+    np.testing.assert_allclose(probability, WEIGHTED_BY_HAND[leaf], rtol=1e-12)
+
+
+@pytest.mark.parametrize("leaf", LEAVES)
+def test_equal_weights_are_no_weights(leaf):
+    trees, _ = chain(NEGATIVE, POSITIVE, weight=np.full(10, 0.25))
+    expected = leaf_probabilities(trees, leaf)
+    np.testing.assert_allclose(leaf_probabilities(trees, leaf, weighted=True), expected, rtol=1e-12)
 
 
 def test_label_is_the_majority_and_negative_where_both_are_equal():
@@ -121,8 +152,9 @@ def test_a_leaf_without_weight_has_the_weighted_share_of_its_tree():
     x = np.array([0.0, 0, 0, 0, 1, 1])
     grown = fit_tree(Table(x[:, None]), [0, 0, 0, 1, 0, 1], weight=[1, 1, 1, 1, 0, 0])
     assert grown.trees.leaves.size == 2
-    np.testing.assert_allclose(weighted_probabilities(grown.trees), [0.25, 0.25])
+    np.testing.assert_allclose(leaf_probabilities(grown.trees, "frequency", weighted=True), [0.25, 0.25])
     weightless = Trees.join(
         [grow_tree(grown.bins, grown.binning.feature_bins_, [0, 0, 0, 1, 0, 1], weight=np.zeros(6))]
     )
-    np.testing.assert_array_equal(weighted_probabilities(weightless), [0.0])
+    np.testing.assert_array_equal(leaf_probabilities(weightless, "frequency", weighted=True), [0.0])
+    np.testing.assert_array_equal(leaf_probabilities(weightless, "laplace", weighted=True), [0.5])

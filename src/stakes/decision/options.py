@@ -16,6 +16,8 @@ from stakes.tree.leaves import LEAVES
 __all__ = ["DecisionOption", "decisions_for", "describe"]
 
 THRESHOLDS = ("half", "cost", "tuned")
+# How members vote, and the leaf probability that they go by.
+VOTES = [("label", "frequency"), *product(("cost", "tuned"), LEAVES)]
 
 
 class DecisionOption(NamedTuple):
@@ -84,17 +86,17 @@ def _of_trees(n_members: int) -> Iterator[DecisionOption]:
         # One vote is the outcome: only how it is cast matters. By T_cs or T_thr it is the mean probability's decision.
         yield _option(Decision(output="vote"))
         return
-    votes = [("label", "frequency"), *product(("cost", "tuned"), LEAVES)]
-    for (member, leaf), weight, threshold in product(votes, VOTE_WEIGHTS, THRESHOLDS):
+    for (member, leaf), weight, threshold in product(VOTES, VOTE_WEIGHTS, THRESHOLDS):
         decision = Decision(leaf=leaf, member=member, output="vote", vote_weight=weight, threshold=threshold)
         yield _option(decision)
 
 
 def _of_weighted_trees() -> Iterator[DecisionOption]:
-    for threshold in THRESHOLDS:
-        yield _option(Decision(output="average", threshold=threshold))
-    for member, weight, threshold in product(("label", "cost", "tuned"), ("node", *VOTE_WEIGHTS), THRESHOLDS):
-        yield _option(Decision(member=member, output="vote", vote_weight=weight, threshold=threshold))
+    for leaf, threshold in product(LEAVES, THRESHOLDS):
+        yield _option(Decision(leaf=leaf, output="average", threshold=threshold))
+    for (member, leaf), weight, threshold in product(VOTES, ("node", *VOTE_WEIGHTS), THRESHOLDS):
+        decision = Decision(leaf=leaf, member=member, output="vote", vote_weight=weight, threshold=threshold)
+        yield _option(decision)
 
 
 def _of_models(n_members: int) -> Iterator[DecisionOption]:

@@ -10,15 +10,14 @@ import numpy as np
 from stakes._typing import Bools, Floats, Indices
 from stakes.tree.trees import Trees
 
-__all__ = ["LEAVES", "leaf_labels", "leaf_probabilities", "node_weights", "weighted_probabilities"]
-
+__all__ = ["LEAVES", "leaf_labels", "leaf_probabilities", "node_weights"]
 
 # b m: m-estimation pulls a leaf towards the base rate b as m records would, of which b m are positive.
 EXPECTED_POSITIVES = 10.0
 
 
 class Counted(NamedTuple):
-    """What a smoothing sees of each leaf, or of the ancestor that speaks for it."""
+    """What a smoothing is given of each leaf, or of the ancestor that replaces it."""
 
     positive: Floats
     all: Floats
@@ -26,8 +25,8 @@ class Counted(NamedTuple):
 
 
 def frequency(n: Counted) -> Floats:
-    """N+ / N."""
-    return n.positive / n.all
+    """N+ / N; the base rate where a leaf has no weight."""
+    return np.divide(n.positive, n.all, out=n.base_rate.copy(), where=n.all > 0)
 
 
 def laplace(n: Counted) -> Floats:
@@ -37,12 +36,10 @@ def laplace(n: Counted) -> Floats:
 
 def m_estimate(n: Counted) -> Floats:
     """(N+ + b m) / (N + m) with b m = 10; where b is 0 so is the limit."""
-    with np.errstate(divide="ignore"):
-        m = EXPECTED_POSITIVES / n.base_rate
-    return np.where(n.base_rate > 0, (n.positive + EXPECTED_POSITIVES) / (n.all + m), 0.0)
+    return np.where(n.base_rate > 0, (n.positive + EXPECTED_POSITIVES) / (n.all + _m(n.base_rate)), 0.0)
 
 
-# Name: smoothing, and whether small leaves are cut off first.
+# Name: smoothing, and whether leaves with few records are curtailed first.
 LEAVES: dict[str, tuple[Callable[[Counted], Floats], bool]] = {
     "frequency": (frequency, False),
     "laplace": (laplace, False),
@@ -53,31 +50,52 @@ LEAVES: dict[str, tuple[Callable[[Counted], Floats], bool]] = {
 }
 
 
-def leaf_probabilities(trees: Trees, leaf: str) -> Floats:
-    """Return P+ of every leaf by one of the ways in LEAVES.
+def leaf_probabilities(trees: Trees, leaf: str, *, weighted: bool = False) -> Floats:
+    """Return P+ of every leaf.
+
+    Parameters
+    ----------
+    trees : Trees
+    leaf : str
+        One of LEAVES.
+    weighted : bool, default=False
+        Whether records count by their weights, in units of the mean weight at the root of their tree, so that Laplace
+        and m-estimation add as many records as without weights. Curtailment goes by the number of records.
 
     Examples
     --------
     >>> from stakes import CostTreeClassifier
     >>> from stakes.tree.leaves import leaf_probabilities
-    >>> tree = CostTreeClassifier(max_depth=1).fit([[1.0], [2.0], [3.0], [4.0]], [0, 0, 1, 1])
-    >>> leaf_probabilities(tree.members_.trees, "frequency"), leaf_probabilities(tree.members_.trees, "laplace")
-    (array([0., 1.]), array([0.25, 0.75]))
+    >>> tree = CostTreeClassifier(criterion="cost", max_depth=1, min_samples_leaf=2)
+    >>> tree = tree.fit([[1.0], [2.0], [3.0], [4.0]], [0, 0, 0, 1], fp_cost=1, fn_cost=3)
+    >>> trees = tree.members_.trees
+    >>> leaf_probabilities(trees, "frequency"), leaf_probabilities(trees, "laplace")
+    (array([0. , 0.5]), array([0.25, 0.5 ]))
+
+    The positive weighs 3 and the negatives 1, which is 2, 2/3 and 2/3 in units of the mean:
+
+    >>> leaf_probabilities(trees, "frequency", weighted=True), leaf_probabilities(trees, "laplace", weighted=True)
+    (array([0.  , 0.75]), array([0.3       , 0.64285714]))
     """
     smoothing, curtailed = LEAVES[leaf]
-    count = trees.nodes.counts
-    total = count.sum(axis=1)
     roots = trees.roots[trees.tree_of_leaf]
-    base_rate = count[roots, 1] / np.maximum(total[roots], np.finfo(float).tiny)
-    node = trees.leaves
-    if curtailed:
-        with np.errstate(divide="ignore"):
-            m = EXPECTED_POSITIVES / base_rate
-        node = _nearest_ancestor_with(trees, m)
-    return smoothing(Counted(count[node, 1], total[node], base_rate))
+    amount = trees.nodes.weights if weighted else trees.nodes.counts
+    at_root = amount[roots].sum(axis=1)
+    base_rate = np.divide(amount[roots, 1], at_root, out=np.zeros(roots.size), where=at_root > 0)
+    node = _curtailed(trees, _m(base_rate)) if curtailed else trees.leaves
+    unit = np.ones(roots.size)
+    if weighted:
+        np.divide(at_root, trees.nodes.counts[roots].sum(axis=1), out=unit, where=at_root > 0)
+    return smoothing(Counted(amount[node, 1] / unit, amount[node].sum(axis=1) / unit, base_rate))
 
 
-def _nearest_ancestor_with(trees: Trees, m: Floats) -> Indices:
+def _m(base_rate: Floats) -> Floats:
+    """Return the number of records of which ten would be positive."""
+    with np.errstate(divide="ignore"):
+        return EXPECTED_POSITIVES / base_rate
+
+
+def _curtailed(trees: Trees, m: Floats) -> Indices:
     """Return, for each leaf, itself or its closest ancestor with at least `m` records; the root if none has."""
     total, parent = trees.nodes.counts.sum(axis=1), trees.nodes.parent
     node = trees.leaves.copy()
@@ -86,25 +104,6 @@ def _nearest_ancestor_with(trees: Trees, m: Floats) -> Indices:
         if not climbs.any():
             return node
         node[climbs] = parent[node[climbs]]
-
-
-def weighted_probabilities(trees: Trees) -> Floats:
-    """Return W+ / W of every leaf; the base rate of the tree where a leaf has no weight.
-
-    Examples
-    --------
-    >>> from stakes import CostTreeClassifier
-    >>> from stakes.tree.leaves import weighted_probabilities
-    >>> tree = CostTreeClassifier(criterion="cost", max_depth=1, min_samples_leaf=2)
-    >>> tree = tree.fit([[1.0], [2.0], [3.0], [4.0]], [0, 0, 0, 1], fp_cost=1, fn_cost=3)
-    >>> weighted_probabilities(tree.members_.trees)
-    array([0.  , 0.75])
-    """
-    weight = trees.nodes.weights
-    roots = trees.roots[trees.tree_of_leaf]
-    of = np.where((weight[trees.leaves].sum(axis=1) > 0), trees.leaves, roots)
-    total = weight[of].sum(axis=1)
-    return np.where(total > 0, weight[of, 1] / np.where(total > 0, total, 1.0), 0.0)
 
 
 def leaf_labels(trees: Trees) -> Bools:
