@@ -343,6 +343,7 @@ def test_records_that_do_not_count_leave_no_trace(prototype: Any, unit: float, s
     kept = weight > 0
     rest = make(prototype).fit(small.X[kept], small.y[kept], sample_weight=weight[kept], **small.take(kept).costs)
     np.testing.assert_allclose(clf.predict_proba(small.X[kept]), rest.predict_proba(small.X[kept]))
+    np.testing.assert_array_equal(clf.binning_.cuts_, rest.binning_.cuts_)
 
 
 @BOTH

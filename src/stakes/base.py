@@ -359,7 +359,10 @@ class MemberClassifier(CostClassifier):
         rng = generator(self.random_state)
         rows, held_out = self._hold_out(positive, weight, explicit=X_val is not None, rng=rng)
         X_train = take_rows(X, rows) if held_out.size else X
-        data = self._read(X_train, reset=True)
+        counted = rows if weight is None else np.flatnonzero(weight[rows])
+        if counted.size < rows.size:  # zero-weight records do not shape the bins
+            self._read(take_rows(X_train, counted), reset=True)
+        data = self._read(X_train, reset=counted.size == rows.size)
         costs = self._learn_costs(X, n, **given)
         everything = Records(None, positive, costs, weight)
         train = (everything.take(rows) if held_out.size else everything).with_features(data)
