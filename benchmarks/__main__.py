@@ -9,7 +9,7 @@ from benchmarks.environments import Environments
 from benchmarks.options import ROOT, parse
 
 options = parse()
-if options.list:
+if options.list or options.report:  # nothing is run, so no peer is needed
     from benchmarks.run import main
 
     raise SystemExit(main())

@@ -18,7 +18,6 @@ from benchmarks.cases import Case, Limits
 from benchmarks.environments import Environments
 from benchmarks.growth import Growth
 from benchmarks.options import ROOT, parse
-from benchmarks.plots import plot
 from benchmarks.registry import CASES
 from benchmarks.report import headline, report
 
@@ -129,6 +128,8 @@ def main() -> int:
         text = report(store.figures)
         print("\n" + text)
         (options.results / "results.md").write_text(text)
+        from benchmarks.plots import plot  # here, because --list needs no matplotlib
+
         plot(store.figures, options.results)
     return 0 if good else 1
 

@@ -268,6 +268,13 @@ class TestRun:
         assert "growth/rows/forest/1000000" in names("--largest", "1000000")
         assert "growth/rows/forest/3000000" not in names("--largest", "1000000")
 
+    @pytest.mark.parametrize("option", ["--list", "--report"])
+    def test_nothing_is_installed_where_nothing_is_run(self, option: str, tmp_path: Path) -> None:
+        folders = ["--env", str(tmp_path / "env"), "--results", str(tmp_path / "results")]
+        command = [sys.executable, "-m", "benchmarks", option, "--quick", *folders]
+        subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
+        assert not list(tmp_path.iterdir())
+
     def test_toy_figures_are_no_results(self, capsys: pytest.CaptureFixture[str]) -> None:
         with pytest.raises(SystemExit):
             parse(["--rows", "100"])
