@@ -1,4 +1,4 @@
-"""Two days of card payments, a few of them frauds (FRAMEWORK 12)."""
+"""Two days of card payments, a few of them frauds."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def load_credit_card_fraud(data_dir: DataDir = None, *, fp_cost: float = 5.0, so
     -------
     CostDataset
         30 features; C_FP = `fp_cost`, C_FN = Amount; the first day split into 110,852 and 33,934 records,
-        the 140,021 of the second as the test set (FRAMEWORK 12).
+        the 140,021 of the second as the test set.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What a fundraising mailing costs: the donation of those who gave, an estimate for the others (FRAMEWORK 8.5, 12)."""
+"""What a fundraising mailing costs: the donation of those who gave, an estimate for the others (FRAMEWORK 8.5)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Donors to a charity who stopped giving, and a mailing to win them back: KDD Cup 1998 (FRAMEWORK 12)."""
+"""Donors to a charity who stopped giving, and a mailing to win them back: KDD Cup 1998."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def load_kdd98(data_dir: DataDir = None, *, source: str = "local", openml_id: in
     -------
     CostDataset
         Of the original files, 31 features, 8 of them engineered, in the spirit of the winners of the cup: the
-        learning file is split into 65,000 and 30,412 records, the validation file is the test set (FRAMEWORK 12).
+        learning file is split into 65,000 and 30,412 records, the validation file is the test set.
         From other sources, training, validation and test sets are 50, 20 and 30% of the learning file.
         C_FP = 0.68, C_FN = donation - 0.68. The donation is estimated where it is unknown: see `decision_costs` of
         :class:`CostDataset`. The estimates come from the training set of repeat 0; :meth:`CostDataset.parts` makes

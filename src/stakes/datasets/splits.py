@@ -1,4 +1,4 @@
-"""Divide records into training, validation and test sets, as the published experiments do (FRAMEWORK 12)."""
+"""Divide records into training, validation and test sets, as the published experiments do."""
 
 from __future__ import annotations
 

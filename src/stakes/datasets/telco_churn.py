@@ -1,4 +1,4 @@
-"""Customers of a telephone company, some of whom leave (FRAMEWORK 12)."""
+"""Customers of a telephone company, some of whom leave."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def load_telco_churn(data_dir: DataDir = None, *, source: str = "local") -> Cost
     -------
     CostDataset
         19 features; C_FP = 2 x MonthlyCharges, C_FN = 12 x MonthlyCharges; splits of 4,508, 1,127 and 1,408
-        records (FRAMEWORK 12).
+        records.
 
     Examples
     --------

@@ -1,1 +1,1 @@
-"""The three applications of the paper, run again and set beside its tables (FRAMEWORK 12)."""
+"""The three applications of the paper, run again and set beside its tables."""

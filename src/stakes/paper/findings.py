@@ -91,7 +91,7 @@ def _high_ranks(application: Application, models: pl.DataFrame) -> Finding:
 
 
 IN_TRAINING = pl.col("train_costs") != "none"
-# Weights of votes go by the cost of members' errors (FRAMEWORK 8.1), but for equal ones.
+# Weights of votes depend on the cost of members' errors, but for equal ones.
 BY_ERROR = [weight for weight in VOTE_WEIGHTS if weight != "equal"]
 AFTERWARDS = (
     (pl.col("threshold") != "half")

@@ -34,8 +34,16 @@ PAPER_METHODS = (
     "oprdf", "ubg", "cprbg", "obg", "urf", "cprrf", "orf", "urdf", "cprrdf", "ordf",
 )  # fmt: skip
 
-METHODS = tuple(method.name for method in list_methods() if not method.name.startswith(("dm-", "mc-")))
-BOOSTING = tuple(name for name in METHODS if list_methods().filter(name=name)[0].family == "boosting")
+# All ensembles of trees, but for dm-, adamec and cab, which are decisions that ensembles are tried with anyway, and for
+# easy, an ensemble of ensembles.
+FAMILIES = ("tree", "bagging", "boosting", "gradient boosting")
+_ENSEMBLES = [
+    method
+    for method in list_methods()
+    if method.family in FAMILIES and not method.name.startswith(("dm-", "mc-", "adamec", "cab", "easy"))
+]
+METHODS = tuple(method.name for method in _ENSEMBLES)
+BOOSTING = tuple(method.name for method in _ENSEMBLES if method.family == "boosting")
 
 FULL: dict[str, Any] = {"methods": METHODS, "trees": 100, "repeats": 3}
 QUICK: dict[str, Any] = {

@@ -14,7 +14,17 @@ from stakes.paper.protocol import APPLICATIONS, PAPER_METHODS, Application, Tria
 from stakes.paper.published import PUBLISHED, PublishedRow
 from stakes.study.leaderboard import decision_of, insensitive
 
-__all__ = ["Line", "PaperTable", "best_printed", "compare", "merge", "published_rows", "ranking", "shown_value"]
+__all__ = [
+    "LIKE_PAPER",
+    "Line",
+    "PaperTable",
+    "best_printed",
+    "compare",
+    "merge",
+    "published_rows",
+    "ranking",
+    "shown_value",
+]
 
 SHARES = ("cost_reduction", "amount_detected", "tpr", "fpr")  # shown as percentages, as the paper does
 ALL_LISTED = 3
@@ -24,13 +34,10 @@ LEAVES = {
     "laplace": "Laplace",
     "m_estimate": "m-estim.",
     "curtailment": "curtail.",
-    "curtailment_laplace": "curtail. + Laplace",
-    "curtailment_m_estimate": "curtail. + m-estim.",
 }
 CALIBRATIONS = {
     None: "",
     "logistic": "Logistic",
-    "logistic_bounded": "Logistic (bounded)",
     "platt": "Platt",
     "isotonic": "Isotonic",
 }
@@ -45,10 +52,13 @@ ALPHAS = {
 MEMBERS = {"label": "", "cost": "T_cs", "tuned": "T_thr"}
 
 # The models of the paper: its list of methods, and its table of combinations. Curtailment is combined with no other
-# smoothing there, and only the votes of boosting are calibrated.
+# smoothing there, weighted leaves are not smoothed, and only the votes of boosting are calibrated.
 LIKE_PAPER = (
     pl.col("method").is_in(PAPER_METHODS)
+    & pl.col("threshold").is_in(["half", "cost", "tuned"])
+    & pl.col("vote_weight").fill_null("equal").is_in(list(ALPHAS))
     & pl.col("leaf").is_in(["frequency", "laplace", "m_estimate", "curtailment"])
+    & ((pl.col("leaf") == "frequency") | ~pl.col("method").str.starts_with("w"))
     & (
         pl.col("calibration").is_null()
         | ((pl.col("family") == "boosting") & pl.col("calibration").is_in(["logistic", "platt", "isotonic"]))
@@ -258,12 +268,17 @@ def _decision_columns(row: dict[str, Any]) -> dict[str, Any]:
     leaf = decision.leaf if decision.output == "average" or decision.member != "label" else "frequency"
     own = "own" if row["family"] == "boosting" else "1"
     return {
-        "calibration": " ".join(filter(None, (LEAVES[leaf], CALIBRATIONS[decision.calibration]))),
+        "calibration": " ".join(filter(None, (_word(LEAVES, leaf), _word(CALIBRATIONS, decision.calibration)))),
         "output": "wtMaj(cls)" if votes else "Avg(pr)",
-        "members": MEMBERS[decision.member],
-        "threshold": {"half": "", "cost": "T_cs", "tuned": tuned}[decision.threshold],
-        "alpha": ("" if not votes else own if decision.vote_weight is None else ALPHAS[decision.vote_weight]),
+        "members": _word(MEMBERS, decision.member),
+        "threshold": _word({"half": "", "cost": "T_cs", "tuned": tuned}, decision.threshold),
+        "alpha": "" if not votes else own if decision.vote_weight is None else _word(ALPHAS, decision.vote_weight),
     }
+
+
+def _word(words: dict[Any, str], choice: str | None) -> str:
+    """Return what the paper calls a choice; one that it does not have goes by its name here."""
+    return words.get(choice, str(choice).replace("_", " "))
 
 
 def _figures(application: Application, row: dict[str, Any]) -> dict[str, float]:
