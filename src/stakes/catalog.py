@@ -17,6 +17,7 @@ from stakes.boosting.rules import RULES, Rule
 from stakes.cost_decision import CostDecisionClassifier
 from stakes.cost_tree import CostTreeClassifier
 from stakes.decision.decision import Decision
+from stakes.decision.reader import CAST_BY_COST
 from stakes.metacost import MetaCostClassifier
 from stakes.sampling import SAMPLERS, CostSampler
 
@@ -351,7 +352,7 @@ def _boosting(rules: Rules) -> Iterator[Method]:
             description=description,
             when=("during",) if rule.uses_costs else (),
             costs="record" if rule.uses_costs else "none",
-            needs_costs=rule.cast != "plain",
+            needs_costs=rule.cast in CAST_BY_COST,
             make=replace(_boosting_of_trees, own={"variant": variant}, decision={} if rule.uses_costs else IGNORES),
         )
     after = Method(

@@ -120,8 +120,13 @@ def boost(
     fit_on: str | None = None,
     member: str = "label",
     samples: Any = None,
+    errors: str = "auto",
 ) -> Run:
-    """Run the rounds; `samples` yields rows to fit each member to, synthetic records, and their classes."""
+    """Run the rounds; `samples` yields rows to fit each member to, synthetic records, and their classes.
+
+    By "cost" AdaBoost judges members by w c. Those that decide by T_cs are then fitted on w (C_FP + C_FN), whose
+    products with T_cs and 1 - T_cs are the costs; those of samples that are drawn by the costs, on w.
+    """
     X, y, fp, fn, n = task.X, task.y, task.fp, task.fn, task.n
     binning = Binning().fit(Table(X))
     largest = max(task.cost)
@@ -157,8 +162,13 @@ def boost(
     for t in range(rounds):
         w = normalised(w)
         on_costs = (fit_on or ("costs" if variant in ("adac1", "adac2", "adac3", "csab") else "weights")) == "costs"
+        judged_by_cost = variant in ("adaboost", "m2") and (
+            errors == "cost" or (errors == "auto" and (member != "label" or samples is not None))
+        )
         squared = 2 if variant == "adac3" and costs_per_round == "root" else 1
         fit_weight = normalised([w[i] * c[i] ** squared for i in range(n)]) if on_costs else w
+        if judged_by_cost and member != "label":
+            fit_weight = normalised([w[i] * (fp[i] + fn[i]) for i in range(n)])
         if samples is None:
             stump = fit_stump(X, y, fit_weight, binning)
         else:
@@ -177,7 +187,9 @@ def boost(
                 limit = tuned_threshold(y, p, fp_cost=fp, fn_cost=fn)
                 h = [int(p[i] > limit) for i in range(n)]
         m = [star[i] * (1 if h[i] == 1 else -1) for i in range(n)]
-        eps = sum(w[i] for i in range(n) if m[i] < 0)
+        if variant == "m2":
+            m = [star[i] * (2 * p - 1) for i, p in enumerate(stump.probability(X))]
+        eps = sum(w[i] * (1 - m[i]) / 2 for i in range(n))
         beta = [(1 - m[i] * scale * c[i]) / 2 for i in range(n)]
 
         # Alpha
@@ -196,6 +208,10 @@ def boost(
             }[variant]
         elif variant == "csab":
             alpha = csab_alpha(w, c, m)
+        elif judged_by_cost:
+            whole = sum(w[i] * c[i] for i in range(n))
+            by_cost = sum(w[i] * c[i] * (1 - m[i]) / 2 for i in range(n)) / whole
+            alpha = half_log(1 - by_cost, by_cost)
         else:
             alpha = half_log(1 - eps, eps)
 
@@ -210,7 +226,7 @@ def boost(
         run.thresholds.append(limit)
 
         # Update
-        if variant in ("adaboost", "naive", "uboost"):
+        if variant in ("adaboost", "m2", "naive", "uboost"):
             w = [w[i] * exp(-alpha * m[i]) for i in range(n)]
         elif variant == "adacost":
             w = [w[i] * exp(-alpha * m[i] * beta[i]) for i in range(n)]
@@ -285,6 +301,11 @@ def shares(run: Run, variant: str, task: Task, member: str = "label") -> Floats:
         positive = total = signed = largest = 0.0
         for k, alpha in enumerate(run.alphas):
             vote = alpha if h[i, k] == 1 else -alpha
+            if variant == "m2":
+                positive += alpha * run.stumps[k].probability(task.X)[i]
+                total += alpha
+                found[i, k] = positive / total
+                continue
             if variant == "uboost":
                 w_negative, w_positive = run.stumps[k].weights[leaves[k][i]]
                 vote = alpha * (w_positive * task.fn[i] - w_negative * task.fp[i])

@@ -167,7 +167,7 @@ def test_default_decision_is_half_where_costs_act_in_training_and_by_calibrated_
     assert default() == Decision(calibration="logistic", threshold="cost")
     tuned = {"uboost", "adacost", "csb0", "csb1", "csb2"}
     assert all(default(variant=variant) == Decision(threshold="tuned") for variant in tuned)
-    assert all(default(variant=variant) == HALF for variant in RULES.keys() - tuned - {"adaboost"})
+    assert all(default(variant=variant) == HALF for variant in RULES.keys() - tuned - {"adaboost", "m2"})
     assert default(sampling="under") == HALF
     assert default(estimator=CostTreeClassifier(criterion="cost", max_depth=1)) == HALF
 
@@ -285,7 +285,10 @@ def test_records_are_held_out_only_where_something_is_chosen_on_them(small: Any)
         {"sampling": "cpr"},
         {"estimator": GaussianNB()},
         {"decision": Decision(member="cost")},
-        {"decision": Decision(member="tuned", calibration="isotonic", threshold="tuned", vote_weight="log_odds")},
+        {
+            "decision": Decision(member="tuned", calibration="isotonic", threshold="tuned", vote_weight="log_odds"),
+            "variant_params": {"errors": "plain"},
+        },
     ],
     ids=str,
 )

@@ -16,7 +16,7 @@ from sklearn.linear_model import LogisticRegression
 from stakes import Costs, CostTreeClassifier, Decision
 from stakes.boosting import CostBoostClassifier
 from stakes.boosting.learners import Ground
-from stakes.exceptions import ClassMeansWarning, DecisionError
+from stakes.exceptions import ClassMeansWarning
 from stakes.records import Records
 from stakes.sampling import MemberSampler, Sample, make_sampler
 
@@ -55,7 +55,7 @@ def plan(task: Any, seed: int, *, synthetic: bool) -> list[tuple[Any, Any, Any]]
     ]
 
 
-@pytest.mark.parametrize("variant", ["adaboost", "naive", "adac2", "csab"])
+@pytest.mark.parametrize("variant", ["adaboost", "m2", "naive", "adac2", "csab"])
 @pytest.mark.parametrize("synthetic", [False, True])
 @pytest.mark.parametrize("seed", range(2))
 def test_members_are_fitted_to_samples_and_judged_on_all_records(variant: str, synthetic: bool, seed: int) -> None:
@@ -63,7 +63,13 @@ def test_members_are_fitted_to_samples_and_judged_on_all_records(variant: str, s
     samples = plan(task, seed, synthetic=synthetic)
     expected = reference.boost(task, variant, ROUNDS, samples=samples)
     assert len(expected.alphas) > 1
-    model = CostBoostClassifier(variant=variant, sampling=Planned(samples), n_estimators=ROUNDS, decision=HALF)
+    model = CostBoostClassifier(
+        variant=variant,
+        sampling=Planned(samples),
+        n_estimators=ROUNDS,
+        decision=HALF,
+        variant_params={"redraws": 0},
+    )
     model.fit(task.X, task.y, **task.costs)
     assert_allclose(model.estimator_errors_, expected.errors, rtol=1e-9)
     assert_allclose(model.estimator_weights_, expected.alphas, rtol=1e-9)
@@ -85,8 +91,47 @@ def test_more_are_positive_the_more_a_false_negative_costs(large: Any, sampling:
         model = CostBoostClassifier(sampling=sampling, n_estimators=10, random_state=0)
         return float(model.fit(large.X, large.y, fn_cost=cost).predict(large.X).mean())
 
-    # A coarse grid: samples of few stumps jump, because a member that is wrong about most records ends the loop.
     assert share_positive(0.2) < share_positive(1.0) < share_positive(10.0)
+
+
+@pytest.mark.parametrize(
+    "params",
+    [*({"sampling": name} for name in SAMPLINGS if name != "smote"), {"decision": Decision(member="cost")}],
+    ids=[*(name for name in SAMPLINGS if name != "smote"), "dmecc"],
+)
+@pytest.mark.parametrize("record_dependent", [False, True], ids=["constant", "record"])
+@pytest.mark.filterwarnings("ignore::stakes.exceptions.ClassMeansWarning")
+def test_rounds_go_on_and_act_on_some_where_members_are_judged_by_cost(
+    large: Any, params: dict[str, Any], record_dependent: bool
+) -> None:
+    amount = np.random.default_rng(0).lognormal(3, 0.5, len(large)) if record_dependent else 1.0
+    costs = {"fp_cost": amount, "fn_cost": 6 * amount}
+    model = CostBoostClassifier(n_estimators=40, random_state=0, **params).fit(large.X, large.y, **costs)
+    plain = {"errors": "plain", "redraws": 0}
+    few = CostBoostClassifier(n_estimators=40, random_state=0, variant_params=plain, **params)
+    few.fit(large.X, large.y, **costs)
+    assert model.n_rounds_ == 40
+    assert few.n_rounds_ < 10
+    assert 0.2 < model.predict(large.X, **costs).mean() < 0.9
+    assert model.score(large.X, large.y, **costs) > few.score(large.X, large.y, **costs)
+
+
+def test_round_is_drawn_again_where_the_member_is_of_no_use(large: Any) -> None:
+    once, again = (
+        CostBoostClassifier(sampling="under", n_estimators=40, random_state=0, variant_params={"redraws": redraws})
+        .fit(large.X, large.y, fn_cost=6.0)
+        .n_rounds_
+        for redraws in (0, 10)
+    )
+    assert once < again == 40
+
+
+def test_m2_votes_by_confidence(small: Any) -> None:
+    model = CostBoostClassifier(variant="m2", n_estimators=10, decision=HALF).fit(small.X, small.y)
+    assigned = model.members_.assign(model._read(small.X, reset=False))
+    p = assigned.leaves.probability("frequency")[assigned.ids]
+    expected = p @ model.estimator_weights_ / model.estimator_weights_.sum()
+    assert_allclose(model.predict_proba(small.X)[:, 1], expected)
 
 
 @pytest.mark.parametrize("sampling", SAMPLINGS)
@@ -130,18 +175,25 @@ def test_deeper_trees_take_samples_too(small: Any) -> None:
 # Members that decide by cost
 
 
-@pytest.mark.parametrize("variant", ["adaboost", "naive", "adac1", "csb2", "uboost", "csab"])
+@pytest.mark.parametrize(
+    ("variant", "errors"),
+    [("adaboost", "auto"), ("adaboost", "plain"), *((v, "") for v in ("naive", "adac1", "csb2", "uboost", "csab"))],
+)
 @pytest.mark.parametrize("member", ["cost", "tuned"])
 @pytest.mark.parametrize("record_dependent", [False, True], ids=["constant", "record"])
 @pytest.mark.parametrize("seed", range(2))
 def test_members_decide_by_cost_inside_the_loop_and_after_it(
-    variant: str, member: str, record_dependent: bool, seed: int
+    variant: str, errors: str, member: str, record_dependent: bool, seed: int
 ) -> None:
     task = make_task(seed, record_dependent=record_dependent)
-    expected = reference.boost(task, variant, ROUNDS, member=member)
+    expected = reference.boost(task, variant, ROUNDS, member=member, errors=errors)
     # Without validation records thresholds are tuned on the training records.
     model = CostBoostClassifier(
-        variant=variant, n_estimators=ROUNDS, decision=Decision(member=member), validation=None
+        variant=variant,
+        n_estimators=ROUNDS,
+        decision=Decision(member=member),
+        validation=None,
+        variant_params={"errors": errors} if errors else None,
     ).fit(task.X, task.y, **task.costs)
     assert_allclose(model.estimator_errors_, expected.errors, rtol=1e-9)
     assert_allclose(model.estimator_weights_, expected.alphas, rtol=1e-9)
@@ -181,10 +233,16 @@ def test_models_decide_by_cost_too(small: Any) -> None:
     assert model.predict(small.X, fn_cost=9.0).sum() > model.predict(small.X, fn_cost=0.5).sum()
 
 
-def test_smoothed_leaves_are_refused_because_weights_are_not_counts(small: Any) -> None:
-    model = CostBoostClassifier(decision=Decision(member="cost", leaf="laplace"))
-    with pytest.raises(DecisionError, match="choose leaf='frequency'"):
-        model.fit(small.X, small.y)
+def test_leaves_of_weighted_records_can_be_smoothed(small: Any) -> None:
+    raw, smoothed = (
+        CostBoostClassifier(decision=Decision(member="cost", leaf=leaf), n_estimators=5).fit(
+            small.X, small.y, fn_cost=3.0
+        )
+        for leaf in ("frequency", "laplace")
+    )
+    p = [model.members_.assign(model._read(small.X, reset=False)).leaves for model in (raw, smoothed)]
+    assert (np.abs(p[1].probability("laplace") - 0.5) < np.abs(p[1].probability("frequency") - 0.5)).all()
+    assert raw.n_rounds_ == smoothed.n_rounds_ == 5
 
 
 @pytest.mark.parametrize("sampling", ["under", "over", "smote", "cpr"])

@@ -30,6 +30,9 @@ ROUNDS = 10
 # Each variant, with options that let it go on for some rounds.
 CASES: list[tuple[str, dict[str, Any]]] = [
     ("adaboost", {}),
+    ("adaboost", {"errors": "cost"}),
+    ("m2", {}),
+    ("m2", {"errors": "cost"}),
     ("naive", {}),
     ("naive", {"power": 0.5}),
     ("uboost", {}),
@@ -120,7 +123,12 @@ def weights_shown(task: Task, variant: str, options: dict[str, Any], rounds: int
     ground = Ground(records, task.X, None, costs, np.random.default_rng(0))
     recorder = Recorder(TreeLearner(ground, TreeRecipe(max_depth=1), binning.feature_bins_, lambda X: X, None, 1, map))
     rule = make_rule(variant, options, n_rounds=ROUNDS)
-    boost(rule, records, recorder, lambda _, said: said.leaves.label[said.ids[:, 0]], range(ROUNDS))
+
+    def vote(_: Any, assigned: Any) -> Any:
+        positive = assigned.leaves.probability("frequency") if variant == "m2" else assigned.leaves.label
+        return 2.0 * positive[assigned.ids[:, 0]] - 1.0
+
+    boost(rule, records, recorder, vote, range(ROUNDS))
     return recorder.weights[:rounds]
 
 
@@ -335,13 +343,15 @@ def test_decisions_do_not_depend_on_the_currency(
         (["adacost"], {}, "is not known"),
         ("adauboost", {"exponent": "typo"}, "choose 'inverse' or 'printed'"),
         ("adac2", {"fit_on": "typo"}, "choose 'costs' or 'weights'"),
-        ("asymmetric", {"scale": 0.5}, "'asymmetric' has no option 'scale': it has none"),
-        ("naive", {"n_rounds": 5}, "'naive' has no option 'n_rounds': it has 'power'"),
+        ("asymmetric", {"scale": 0.5}, "'asymmetric' has no option 'scale': it has 'redraws'"),
+        ("naive", {"n_rounds": 5}, "'naive' has no option 'n_rounds': it has 'redraws', 'power'"),
+        ("naive", {"redraws": 0.5}, "redraws=0.5 is not a whole number of at least 0"),
+        ("adaboost", {"errors": "typo"}, "choose 'auto', 'plain' or 'cost'"),
         ("naive", {"power": -1}, "power=-1 is not a number of at least 0"),
         ("adacost", {"alpha": "typo"}, "choose 'epsilon', 'fan' or 'printed'"),
         ("adac3", {"costs_per_round": "typo"}, "choose 'root' or 'full'"),
-        ("adacost", {"exponent": "printed"}, "it has 'power', 'alpha', 'scale'"),
-        ("typo", None, "variant='typo' is not known: choose from 'adaboost', 'naive'"),
+        ("adacost", {"exponent": "printed"}, "it has 'redraws', 'power', 'alpha', 'scale'"),
+        ("typo", None, "variant='typo' is not known: choose from 'adaboost', 'm2', 'naive'"),
     ],
 )
 def test_wrong_options_are_named(variant: str, options: Any, message: str) -> None:

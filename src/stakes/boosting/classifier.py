@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from stakes.boosting.learners import Ground, ModelLearner, TreeLearner
 from stakes.boosting.loop import boost
 from stakes.boosting.rules import Rule, make_rule
 from stakes.cost_tree import CostTreeClassifier
+from stakes.costs import Costs
 from stakes.decision.cuts import Cut
 from stakes.decision.decision import Decision
 from stakes.decision.reader import Reader, Votes
@@ -52,7 +54,8 @@ class CostBoostClassifier(MemberClassifier):
         What the members are: a `CostTreeClassifier`, whose parameters are followed by the fast engine, or any
         scikit-learn classifier that takes sample weights. None is a stump, ``CostTreeClassifier(max_depth=1)``.
     variant : str, default="adaboost"
-        "adaboost", which leaves costs to the decision; or a variant in which they act in training: "naive", "uboost",
+        "adaboost", which leaves costs to the decision; "m2", AdaBoost.M2, whose members vote by their confidence (with
+        samples, RUSBoost and SMOTEBoost as published); or a variant in which they act in training: "naive", "uboost",
         "adacost", "adauboost", "asymmetric", "csb0", "csb1", "csb2", "adac1", "adac2", "adac3" or "csab".
     n_estimators : int, default=100
         How many rounds at most.
@@ -60,7 +63,10 @@ class CostBoostClassifier(MemberClassifier):
         How a sample is drawn by the costs in every round, for the member to be fitted to (SampleBoost: "under" is
         RUSBoost, "smote" SMOTEBoost). Samplers of imbalanced-learn are accepted too. None takes all records.
     variant_params : dict, default=None
-        Options of the variant: `power` of "naive", "uboost", "adacost", "adauboost" and "csb0" to "csb2", to which
+        Options of the variant. All have `redraws`: how often a round is repeated with another sample if its member is
+        of no use, 10 by default. `errors` of "adaboost" and "m2": whether mistakes count in alpha by weight
+        ("plain") or by weight times cost ("cost"; "auto", the default, does so where samples are drawn by costs or
+        members decide by them). `power` of "naive", "uboost", "adacost", "adauboost" and "csb0" to "csb2", to which
         costs are raised for the initial weights, 1 by default ("uboost" with 0 is its predecessor, "Boosting");
         `alpha` of "adacost", "epsilon" by default, "fan" or "printed", and its `scale`, the largest scaled cost, 1 by
         default; `exponent` of "adauboost", "inverse" by default, or "printed"; `costs_per_round` of "csb0" to "csb2",
@@ -258,7 +264,10 @@ class CostBoostClassifier(MemberClassifier):
         with ThreadPoolExecutor(self._n_threads) as pool:
             learner = self._learner(ground, pool.map if self._n_threads > 1 else map)
             rounds = progress(range(self.n_estimators), self.n_estimators, f"{self.n_estimators} rounds", self.verbose)
-            boosted = boost(self._rule(), records, learner, self._outcome(records), rounds)
+            rule = replace(self._rule(), amounts=_amounts(records, sampler, costs, self.member_))
+            boosted = boost(
+                rule, records, learner, self._vote(records), rounds, 1 if sampler is None else 1 + rule.redraws
+            )
         self.members_ = learner.join(boosted.members)
         self.estimator_weights_ = np.array(boosted.alphas)
         self.estimator_errors_ = np.array(boosted.errors)
@@ -279,22 +288,24 @@ class CostBoostClassifier(MemberClassifier):
             each,
         )
 
-    def _outcome(self, records: Records) -> Callable[[Members, LeafAssignment], Bools]:
-        """Return how a member comes to its outcomes on the training records: as when it votes later."""
+    def _vote(self, records: Records) -> Callable[[Members, LeafAssignment], Floats]:
+        """Return how a member votes on the training records, from -1 to 1: as it does later."""
+        if self._rule().cast == "confidence":
+            return lambda _, assignment: _signs(assignment, assignment.leaves.probability("frequency"))
         if self.decision is None or self.decision.member == "label":
-            return lambda member, assignment: assignment.leaves.label.take(assignment.ids[:, 0])
+            return lambda _, assignment: _signs(assignment, assignment.leaves.label)
         decision = Decision(leaf=self.decision.leaf, member=self.decision.member, vote_weight="equal")
         judges = records if self.validation_ is None else self.validation_.records
 
-        def outcome(member: Members, assignment: LeafAssignment) -> Bools:
+        def vote(member: Members, assignment: LeafAssignment) -> Floats:
             reader = Reader([decision])
             if reader.needs_records:
                 reader.fit(member.assign(judges.X, self._n_threads), judges)
             readings = reader.read(assignment, records.costs, n_threads=self._n_threads)
             # The vote of one member is a share of 0 or 1.
-            return readings.scores[readings.source(decision)] > 0.5
+            return 2.0 * readings.scores[readings.source(decision)] - 1.0
 
-        return outcome
+        return vote
 
     @property
     def votes_(self) -> Votes:
@@ -369,6 +380,29 @@ class CostBoostClassifier(MemberClassifier):
         if not isinstance(self.members_, ModelMembers):
             raise AttributeError("members are trees of the engine: see members_.trees")
         return self.members_.models
+
+
+def _amounts(records: Records, sampler: MemberSampler | None, costs: Costs, member: str) -> Floats | None:
+    """Return the factor of each record's cost that members do not know of; None where they know of no costs.
+
+    A sample that is drawn by `costs` knows of these; a member that decides by the ratio of both costs knows of that.
+    """
+    sampled = sampler is not None and sampler.uses_costs
+    if not sampled and member == "label":
+        return None
+    amount = np.ones(len(records))
+    if sampled:
+        cost, known = records.costs.of(records.positive), costs.of(records.positive)
+        amount = np.where(known > 0, cost / np.where(known > 0, known, 1.0), 1.0)
+    if member != "label":
+        amount = amount * np.add(*records.costs.arrays(len(records)))
+    return np.where(amount > 0, amount / amount.max(), 1.0) if amount.any() else np.ones_like(amount)
+
+
+def _signs(assignment: LeafAssignment, positive: NDArray[Any]) -> Floats:
+    """Return the votes of one member, 1 for sure of positive and -1 for sure of negative, by those of its leaves."""
+    votes: Floats = (2.0 * positive - 1.0).take(assignment.ids[:, 0])
+    return votes
 
 
 def _votes(rule: Rule, alpha: Floats) -> Votes:

@@ -64,8 +64,9 @@ def boost(
     rule: Rule,
     records: Records,
     learner: Learner,
-    outcome: Callable[[Any, LeafAssignment], Bools],
+    vote: Callable[[Any, LeafAssignment], Floats],
     rounds: Iterable[int],
+    tries: int = 1,
 ) -> Boosted:
     """Run the rounds.
 
@@ -76,10 +77,13 @@ def boost(
     records : Records
         The training records. Sample weights are positive.
     learner : Learner
-    outcome : callable
-        From a member, and the leaves of the records in it, to its outcomes.
+    vote : callable
+        From a member, and the leaves of the records in it, to its votes: 1 for positive, -1 for negative, or a
+        confidence between the two.
     rounds : iterable of int
         As many items as there are rounds at most.
+    tries : int, default=1
+        How many members are fitted in a round, until one is of use: more than one only where samples are drawn.
     """
     members: list[Any] = []
     alphas: list[float] = []
@@ -94,10 +98,13 @@ def boost(
         if focus is not None:
             log_fit = log_weight + focus
             fit, _ = shares(log_fit)
-        member, assignment = learner.fit(log_fit, fit)
-        margin = 2.0 * (outcome(member, assignment) == records.positive) - 1.0
-        error = total(weight, margin < 0)
-        alpha = rule.vote_weight(records, weight, margin)
+        for _ in range(tries):
+            member, assignment = learner.fit(log_fit, fit)
+            margin = records.sign * vote(member, assignment)
+            alpha = rule.vote_weight(records, weight, margin)
+            if alpha > NOTHING:
+                break
+        error = total(weight, 1 - margin) / 2
         if alpha <= NOTHING:
             stop_reason, alpha = USELESS, 1.0
             if members:

@@ -53,21 +53,32 @@ def number(default: float, valid: Callable[[float], bool], range_: str) -> Any:
     )
 
 
+# The fields of rules that are not options of theirs.
+CONTEXT = ("n_rounds", "amounts")
+
+
 @dataclass(frozen=True)
 class Rule:
     """The formulas of AdaBoost (FRAMEWORK 7.1): the base of all variants.
 
     Fields that a subclass adds are options of the variant. `margin` is y* h*: 1 where the member is right, -1 where it
-    is wrong. `weight` sums to 1.
+    is wrong, and between the two where votes are confidences. `weight` sums to 1.
 
     Parameters
     ----------
+    redraws : int, default=10
+        An option of all variants: how often a round is repeated, with another sample, if its member is of no use.
     n_rounds : int
         The number of rounds asked for.
+    amounts : ndarray of shape (n_records,) or None
+        Where members come about by costs (fitted to samples that are drawn by them, or deciding by them): the factor
+        of each record's cost that they do not take into account.
     """
 
     _: KW_ONLY
+    redraws: int = number(10, lambda n: n >= 0 and n == int(n), "a whole number of at least 0")
     n_rounds: int = 100
+    amounts: Floats | None = field(default=None, repr=False, compare=False)
 
     uses_costs: ClassVar[bool] = False
     """Whether costs act in training, so that the decision need not count them again."""
@@ -95,15 +106,47 @@ class Rule:
 
         Infinite for a member that cannot be better, not positive for one that is of no use.
         """
-        return _half_log(total(weight, margin > 0), total(weight, margin < 0))
+        return _half_log(total(weight, 1 + margin), total(weight, 1 - margin))
 
     def step(self, records: Records, alpha: float, margin: Floats) -> Floats:
         """Return the logarithms of what the weights are multiplied with after a round."""
         return -alpha * margin
 
 
+@dataclass(frozen=True)
 class AdaBoost(Rule):
-    """AdaBoost, without costs."""
+    """AdaBoost, in which costs act at most in the members.
+
+    Parameters
+    ----------
+    errors : {"auto", "plain", "cost"}, default="auto"
+        Whether the mistakes of a member count by weight, or by weight times cost. "auto" is "cost" where members come
+        about by costs, so that they are judged by what they are made for: judged by weight alone, most of them are
+        wrong about more than half of the records, and boosting ends after a round or a few.
+    """
+
+    errors: str = choice("auto", "plain", "cost")
+
+    @property
+    def _by_cost(self) -> bool:
+        return self.errors == "cost" or (self.errors == "auto" and self.amounts is not None)
+
+    def focus(self, records: Records) -> Floats | None:
+        """Return the logarithms of the amounts, so that members are fitted to what they are judged by."""
+        return np.log(self.amounts) if self._by_cost and self.amounts is not None else None
+
+    def vote_weight(self, records: Records, weight: Floats, margin: Floats) -> float:
+        """1/2 ln((1 - eps) / eps)."""
+        return super().vote_weight(records, weight * records.cost_share if self._by_cost else weight, margin)
+
+
+class AdaBoostM2(AdaBoost):
+    """AdaBoost.M2 of two classes: members vote by their confidence, and alpha goes by the pseudo-loss.
+
+    With samples it is RUSBoost and SMOTEBoost as published.
+    """
+
+    cast = "confidence"
 
 
 @dataclass(frozen=True)
@@ -407,6 +450,7 @@ def _half_log(gain: float, loss: float) -> float:
 
 RULES: dict[str, type[Rule]] = {
     "adaboost": AdaBoost,
+    "m2": AdaBoostM2,
     "naive": Naive,
     "uboost": UBoost,
     "adacost": AdaCost,
@@ -429,8 +473,7 @@ def make_rule(variant: str, params: dict[str, Any] | None = None, **context: Any
     if not isinstance(params, dict | None):
         raise TypeError(f"variant_params={params!r} is not a dict of the variant's options")
     rule, params = RULES[variant], params or {}
-    general = {option.name for option in fields(Rule)}
-    known = [option.name for option in fields(rule) if option.name not in general]
+    known = [option.name for option in fields(rule) if option.name not in CONTEXT]
     unknown = [name for name in params if name not in known]
     if unknown:
         has = f"it has {', '.join(map(repr, known))}" if known else "it has none"

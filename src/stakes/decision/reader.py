@@ -29,6 +29,9 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 
+CAST_BY_COST = ("by_cost", "signed")
+
+
 class Votes(NamedTuple):
     """How an ensemble votes when a decision does not say."""
 
@@ -37,12 +40,12 @@ class Votes(NamedTuple):
     voting: bool = True  # whether members vote: those of a blend give one probability together
     weight: Floats | None = None  # of each member (boosting: alpha); None for equal ones
     by_node: bool = False  # times the mean weight of the records in the leaf (weighted ensembles)
-    cast: str = "plain"  # or "by_cost" (CSB), or "signed" (UBoost): see FRAMEWORK 7.2
+    cast: str = "plain"  # or "by_cost" (CSB), "signed" (UBoost), or "confidence" (AdaBoost.M2): see FRAMEWORK 7.2
 
     @property
     def needs_costs(self) -> bool:
         """Whether votes depend on the costs of the record."""
-        return self.cast != "plain"
+        return self.cast in CAST_BY_COST
 
 
 class Reader:
@@ -164,12 +167,14 @@ class Reader:
         scores = self._averages(assignment, threshold, out_of_bag, n_threads)
         totals: dict[Source, Floats] = {}
         votes = self._vote_sources
-        signed = [source for source in votes if source.vote_weight == OWN and self.votes.cast == "signed"]
-        for source in signed:
+        by_leaf = {"signed": _signed, "confidence": _confident}.get(self.votes.cast)
+        from_leaves = [source for source in votes if by_leaf and source.vote_weight == OWN]
+        for source in from_leaves:
+            assert by_leaf is not None
             alpha = self._weight(OWN, ("", ""), assignment.ids.shape[1])
-            scores[source], totals[source] = _signed(assignment, alpha, threshold, out_of_bag)
+            scores[source], totals[source] = by_leaf(assignment, alpha, threshold, out_of_bag)
         for by_node in (False, True):
-            mine = [source for source in votes if source not in signed and self._by_node(source) == by_node]
+            mine = [source for source in votes if source not in from_leaves and self._by_node(source) == by_node]
             if not mine:
                 continue
             leaves = assignment.leaves
@@ -304,6 +309,20 @@ def _signed(
     if out_of_bag is not None:
         score[~out_of_bag.any(axis=1)] = np.nan
     return score, largest
+
+
+def _confident(
+    assignment: LeafAssignment, alpha: Floats, threshold: Floats, out_of_bag: Bools | None
+) -> tuple[Floats, Floats]:
+    """Return the score of AdaBoost.M2, and the total weight: the mean of the members' P+ with weights alpha."""
+    p = assignment.leaves.probability("frequency")
+    votes, total = np.zeros(threshold.size), np.zeros(threshold.size)
+    for m, leaf in enumerate(assignment.ids.T):
+        weight = alpha[m] if out_of_bag is None else alpha[m] * out_of_bag[:, m]
+        votes += weight * p[leaf]
+        total += weight
+    with np.errstate(invalid="ignore"):
+        return np.clip(votes / total, 0.0, 1.0), total
 
 
 def _fixed_first(columns: set[tuple[str, str]]) -> list[tuple[str, str]]:
