@@ -19,7 +19,7 @@ import pytest
 from stakes import CostBaggingClassifier, CostBoostClassifier, Decision, MetaCostClassifier
 from stakes.datasets import make_churn
 from stakes.exceptions import ModelFileError, StudyError
-from stakes.persist import save
+from stakes.persist import read_info, save
 from stakes.study.apply import apply_model, score_to_probability
 from stakes.study.data import StudyData, load_data
 from stakes.study.files import column_names, read_batches, read_file
@@ -331,9 +331,14 @@ def test_one_stray_quote_takes_no_longer_than_the_file_is_long(tmp_path: Path) -
 
 
 def test_a_model_without_its_columns_is_refused(made: Any, tmp_path: Path) -> None:
-    save(made[1], tmp_path / "other.skops")
-    with pytest.raises(StudyError, match="does not say which columns it needs"):
-        apply_model(tmp_path / "other.skops", write(records(20), tmp_path / "new.csv"), tmp_path / "out.csv")
+    good = read_info(made[0])
+    wrong: list[dict[str, Any]] = [{"features": wrong} for wrong in (None, [], "tenure", {"tenure": "colour"})]
+    wrong += [{"classes": wrong} for wrong in (3, ["yes"], ["no", 1], "no")]
+    wrong += [{"cost_columns": ["tenure"]}, {"fp_cost": [1]}, {"probability": {"slope": 1.0}}, {"probability": "none"}]
+    for info in [{}, *({**good, **change} for change in wrong)]:
+        save(made[1], tmp_path / "other.skops", info=info)
+        with pytest.raises(StudyError, match="does not say which columns it needs"):
+            apply_model(tmp_path / "other.skops", write(records(20), tmp_path / "new.csv"), tmp_path / "out.csv")
 
 
 # Not by getrusage, which starts from the peak of the process that started this one.

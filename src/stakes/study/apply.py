@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -22,7 +22,7 @@ from stakes.exceptions import CostsNeededError, StudyError
 from stakes.persist import load, read_info
 from stakes.study.data import evaluate_cost
 from stakes.study.expressions import Expression, did_you_mean, parse
-from stakes.study.files import check_finite, column_names, conform, read_batches
+from stakes.study.files import KINDS, check_finite, column_names, conform, read_batches
 
 __all__ = ["Applied", "apply_model", "score_to_probability"]
 
@@ -144,7 +144,7 @@ class _Task:
     ) -> None:
         self.data, self.out = data, out
         info = read_info(model)
-        if not isinstance(info.get("features"), dict):
+        if not _is_of_a_study(info):
             raise StudyError(f"{model} does not say which columns it needs: it was not saved by a study")
         columns = column_names(data)
         self.kinds: dict[str, str] = info["features"]
@@ -192,6 +192,21 @@ class _Task:
         if not kept:
             kept = [pl.Series("record", np.arange(first_record, first_record + n))]
         return pl.DataFrame([*kept, *(pl.Series(name, values) for name, values in found.items())])
+
+
+def _is_of_a_study(info: dict[str, Any]) -> bool:
+    """Return whether the information in a model file has what is needed here, in the types that a study writes."""
+    kinds, of_costs = info.get("features"), info.get("cost_columns", {})
+    classes, platt = info.get("classes", ["", ""]), info.get("probability", {})
+    return (
+        all(isinstance(part, dict) and all(kind in KINDS for kind in part.values()) for part in (kinds, of_costs))
+        and all(isinstance(info.get(name), str | int | float | None) for name in ("fp_cost", "fn_cost"))
+        and isinstance(classes, list)
+        and [type(name) for name in classes] == [str, str]
+        and isinstance(platt, dict)
+        and all(isinstance(value, int | float) for value in platt.values())
+        and platt.keys() in ({}.keys(), {field.name for field in fields(Platt)})
+    )
 
 
 def _costs(

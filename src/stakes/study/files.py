@@ -17,7 +17,9 @@ import polars as pl
 from stakes.exceptions import StudyError
 from stakes.study.expressions import did_you_mean, in_records
 
-__all__ = ["as_kind", "check_finite", "column_names", "conform", "kinds_of", "read_batches", "read_file", "tidy"]
+__all__ = [
+    "KINDS", "as_kind", "check_finite", "column_names", "conform", "kinds_of", "read_batches", "read_file", "tidy",
+]  # fmt: skip
 
 # What stands for a missing number in files. In a column of texts these are texts like any other.
 MISSING = ("", "na", "n/a", "nan", "null", "none", "?", "-", ".")
@@ -25,7 +27,7 @@ SEPARATORS = (",", ";", "\t", "|")
 # Parquet files are read by so many records, because polars writes them in groups of so many.
 GROUP = 1 << 18
 
-# What a column can be to a model, and the type that it is then read as.
+# The kinds of columns, and the types that they are read as.
 KINDS: dict[str, Any] = {
     "number": pl.Float64(),
     "text": pl.String(),
@@ -34,7 +36,7 @@ KINDS: dict[str, Any] = {
     "datetime": pl.Datetime("us"),
     "time": pl.Time(),
 }
-# From one kind to another without asking.
+# Conversions from one kind to another that lose nothing that matters.
 CASTS = {("boolean", "number"), ("number", "boolean"), ("date", "datetime"), ("datetime", "date")}
 
 
@@ -42,7 +44,7 @@ CASTS = {("boolean", "number"), ("number", "boolean"), ("date", "datetime"), ("d
 
 
 def read_file(path: str | Path) -> pl.DataFrame:
-    """Return the records of a CSV or Parquet file, or say in one line why they cannot be read."""
+    """Return the records of a CSV or Parquet file; the error tells in one line why it cannot be read."""
     path = Path(path)
     try:
         if _is_parquet(path):
@@ -171,17 +173,17 @@ def _unreadable(path: Path, error: Exception) -> StudyError:
     return StudyError(f"{path} cannot be read ({why})" + (": save it as UTF-8" if "utf-8" in why else ""))
 
 
-# What columns are
+# Kinds of columns
 
 
 def kinds_of(frame: pl.DataFrame) -> dict[str, str]:
-    """Return what each column is to a model: see KINDS."""
+    """Return the kind of each column that a model can use."""
     kinds = {name: _kind(dtype) for name, dtype in frame.schema.items()}
     return {name: kind for name, kind in kinds.items() if kind is not None}
 
 
 def _kind(dtype: pl.DataType) -> str | None:
-    """Return what a column of this type is to a model; None if it is nothing of use."""
+    """Return the kind of columns of this type; None if no model can use them."""
     if dtype.is_numeric():
         return "number"
     if dtype in (pl.Categorical, pl.Enum):
