@@ -423,8 +423,8 @@ MUTATIONS: list[Mutation] = [
         ("np.maximum(np.log1p(-error) - np.log(error), 0.0)", "np.maximum(np.log(error) - np.log1p(-error), 0.0)"),
         ("return 1.0 - error", "return error"),
         (
-            "return np.exp(np.maximum(odds - odds.max(axis=0), -FARTHEST))",
-            "return np.exp(np.maximum(odds.max(axis=0) - odds, -FARTHEST))",
+            "return np.exp(np.maximum(odds - odds.max(axis=0), -LARGEST_GAP))",
+            "return np.exp(np.maximum(odds.max(axis=0) - odds, -LARGEST_GAP))",
         ),
         ("return (odds / odds.max(axis=0)) ** 2", "return odds / odds.max(axis=0)"),
         ("weight / np.where(largest > 0, largest, 1.0), 1.0)", "weight, 1.0)"),

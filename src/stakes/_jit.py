@@ -1,4 +1,4 @@
-"""One way to compile: to machine code, without the interpreter lock, kept on disk between processes."""
+"""How kernels are compiled: without the interpreter lock, and kept on disk between processes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def inlined(function: F) -> F:
 
 
 def tell_before_compiling(function: Any) -> None:
-    """Say once, before the long first call on a new machine, what the wait is for."""
+    """Log once, before the long first call on a new machine, that the engine is being compiled."""
     global _told
     if _told or numba.config.DISABLE_JIT:
         return

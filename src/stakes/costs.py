@@ -178,10 +178,10 @@ def _index(rows: Any) -> Any:
 
 
 def _numbers(value: ArrayLike, argument: str, *, may_be_nan: bool = False) -> NDArray[np.float64]:
-    """Return `value` as a fresh float array of 0 or 1 dimensions, or say what is wrong with it."""
+    """Return `value` as a fresh float array of 0 or 1 dimensions, or raise an error with the argument and the rows."""
     try:
         raw = np.asarray(value)
-        if raw.dtype.kind in "SU":  # one text among numbers makes them all text: tell them apart again
+        if raw.dtype.kind in "SU":  # one text among numbers makes them all text: convert them one by one
             raw = np.asarray(value, dtype=object)
     except ValueError as error:  # lists of different lengths
         raise CostsError(f"{argument} is not an array: give one number, or one per record ({error})") from None

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from stakes.costs import Costs
-from stakes.decision.thresholds import _scores, positives, record_weights
+from stakes.decision.thresholds import finite_scores, positives, record_weights
 from stakes.exceptions import CostsError
 from stakes.measures import savings_of
 from stakes.metrics.bill import Bill
@@ -605,7 +605,7 @@ def _class_weights(positive: Mask, sample_weight: ArrayLike | None) -> tuple[Flo
 
 
 def _finite_scores(y_score: ArrayLike, n: int) -> Floats:
-    return _scores(y_score, n).astype(np.float64)
+    return finite_scores(y_score, n).astype(np.float64)
 
 
 def _probabilities(y_score: Any, n: int, argument: str) -> Floats:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from stakes.decision.tally import BLOCK, Ballot, leaf_losses, member_losses, tally
+from stakes.decision.tally import RECORDS_PER_TASK, Ballot, leaf_losses, member_losses, tally
 
 N_LEAVES, N_MEMBERS = 12, 4
 BY_THRESHOLD = [1, 0]
@@ -69,7 +69,7 @@ def test_votes_without_weight_leave_the_question_open() -> None:
 
 
 def test_threads_change_nothing() -> None:
-    n = 2 * BLOCK + 100
+    n = 2 * RECORDS_PER_TASK + 100
     ids, ballot, threshold, counts = make_poll(n, 2, node_weights=True)
     for one, two in zip(
         tally(ids, ballot, threshold, counts), tally(ids, ballot, threshold, counts, n_threads=2), strict=True

@@ -9,7 +9,7 @@ from hypothesis.extra.numpy import arrays
 from reference import fit_tree
 
 from stakes.table import Table
-from stakes.tree.binning import MAX_BINS, SAMPLE, Binning
+from stakes.tree.binning import CUT_SAMPLE, MAX_BINS, Binning
 
 MISSING = 0
 any_number = st.floats(allow_nan=True, allow_infinity=False, allow_subnormal=True)
@@ -143,7 +143,7 @@ def test_half_the_records_of_one_value_leave_the_other_bins_to_the_rest():
 
 
 def test_more_records_than_the_sample_still_give_bins_of_about_equal_size():
-    n = SAMPLE + 30_000
+    n = CUT_SAMPLE + 30_000
     _, bins, _ = fit(np.random.default_rng(0).normal(size=n))
     sizes = np.bincount(bins)[1:]
     assert sizes.size == MAX_BINS
@@ -152,7 +152,7 @@ def test_more_records_than_the_sample_still_give_bins_of_about_equal_size():
 
 
 def test_few_values_are_exact_even_where_the_sample_misses_some():
-    values = np.zeros(SAMPLE * 3)
+    values = np.zeros(CUT_SAMPLE * 3)
     values[:200] = np.arange(200)  # most of these are seen in none but one record
     _, bins, _ = fit(values)
     np.testing.assert_array_equal(bins, values + 1)

@@ -11,7 +11,7 @@ from stakes.table import Table
 from stakes.tree.binning import Binning
 from stakes.tree.criteria import COST, CRITERIA, GAIN_RATIO
 from stakes.tree.growing import Settings, grow
-from stakes.tree.stumps import MANY, Stumps
+from stakes.tree.stumps import FEWEST_FOR_THREADS, Stumps
 from stakes.tree.trees import Trees
 
 
@@ -101,7 +101,7 @@ def test_cost_criterion_splits_where_nothing_is_saved_only_to_break_ties(break_t
 
 def test_stump_does_not_depend_on_threads():
     rng = np.random.default_rng(0)
-    table, y = random_records(rng, MANY + 100, 27)
+    table, y = random_records(rng, FEWEST_FOR_THREADS + 100, 27)
     weight = weights(rng, y.size)
     with ThreadPoolExecutor(3) as pool:
         assert_same(*both(table, y, weight, criterion=0, each=pool.map))

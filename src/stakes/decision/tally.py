@@ -1,46 +1,44 @@
-"""Counting votes: one pass over records and members gives the scores of any number of decisions."""
+"""Counting votes: the scores of any number of decisions in one pass over records and members."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from stakes._jit import kernel
+from stakes._typing import Bools, Floats, Int32s, Ints
 
 __all__ = ["Ballot", "add_up", "leaf_losses", "member_losses", "tally"]
 
-Floats = NDArray[np.float64]
-Ids = NDArray[np.int32]
-Bools = NDArray[np.bool_]
 
-BLOCK = 4096
+RECORDS_PER_TASK = 4096
 
 
 class Ballot(NamedTuple):
-    """What members know of records by leaf, and how each of several columns of votes is cast and weighed.
+    """Probabilities and outcomes of all leaves, and how each of several columns of votes is cast and weighed.
 
-    A column of votes is one way of members to vote. The first ones go by a fixed outcome of each leaf, the others by
-    a leaf probability against the record's own threshold. A column may be weighed in several ways.
+    A column of votes is one way for members to vote. The first columns are fixed outcomes of leaves, the others compare
+    a leaf probability with the record's own threshold. A column may be weighed in several ways.
     """
 
     probability: Floats  # (n_leaves, n_kinds)
     outcome: Bools  # (n_leaves, n_fixed)
-    by_threshold: NDArray[np.int64]  # (n_columns - n_fixed,): the kind of probability each other column goes by
+    by_threshold: Ints  # (n_columns - n_fixed,): the kind of probability each other column goes by
     weight: Floats  # (n_members, n_columns, n_weights)
     leaf_weight: Floats  # (n_leaves,), a factor on all weights; empty for none
 
 
 @kernel
 def _tally(
-    ids: Ids,
-    counts: Bools,
+    ids: Int32s,
+    out_of_bag: Bools,
     threshold: Floats,
     probability: Floats,
     outcome: Bools,
-    by_threshold: NDArray[np.int64],
+    by_threshold: Ints,
     weight: Floats,
     leaf_weight: Floats,
     start: int,
@@ -61,7 +59,7 @@ def _tally(
                 total[i, c, w] = 0.0
         n_counted = 0
         for m in range(ids.shape[1]):
-            if counts.shape[0] > 0 and not counts[i, m]:
+            if out_of_bag.shape[0] > 0 and not out_of_bag[i, m]:
                 continue
             n_counted += 1
             leaf = ids[i, m]
@@ -82,12 +80,12 @@ def _tally(
             for w in range(n_weights):
                 if total[i, c, w] > 0.0:
                     share[i, c, w] /= total[i, c, w]
-                else:  # votes without weight leave the question open; no votes leave no question
+                else:  # votes without weight are split evenly; without votes there is no share
                     share[i, c, w] = 0.5 if n_counted > 0 else np.nan
 
 
 def tally(
-    ids: Ids, ballot: Ballot, threshold: Floats, counts: Bools | None = None, n_threads: int = 1
+    ids: Int32s, ballot: Ballot, threshold: Floats, out_of_bag: Bools | None = None, n_threads: int = 1
 ) -> tuple[Floats, Floats, Floats]:
     """Return mean probabilities, shares of positive votes, and the total weights they are shares of.
 
@@ -96,12 +94,12 @@ def tally(
     ids : ndarray of shape (n_records, n_members)
         The leaf of each record in each member.
     ballot : Ballot
-        What the leaves say and how votes are weighed.
+        The leaves, and how votes are cast and weighed.
     threshold : ndarray of shape (n_records,)
         T_cs of each record; any numbers where no column goes by it.
-    counts : ndarray of shape (n_records, n_members), default=None
-        Whether a member counts for a record (out-of-bag); None if all do. Records for which none does get NaN. A
-        share of votes that weigh nothing is one half.
+    out_of_bag : ndarray of shape (n_records, n_members), default=None
+        Which members did not see a record in training, and vote on it; None if all vote. Records without votes get
+        NaN. A share of votes that weigh nothing is one half.
     n_threads : int, default=1
 
     Returns
@@ -114,54 +112,54 @@ def tally(
     average = np.empty((n, ballot.probability.shape[1]))
     share = np.empty((n, n_columns, n_weights))
     total = np.empty((n, n_columns, n_weights))
-    everyone = np.empty((0, 0), np.bool_) if counts is None else counts
+    mask = np.empty((0, 0), np.bool_) if out_of_bag is None else out_of_bag
 
     def run(start: int, end: int) -> None:
-        _tally(ids, everyone, threshold, *ballot, start, end, average, share, total)
+        _tally(ids, mask, threshold, *ballot, start, end, average, share, total)
 
     _in_blocks(run, n, n_threads)
     return average, share, total
 
 
-def _in_blocks(run: object, n: int, n_threads: int) -> None:
-    if n_threads == 1 or n <= BLOCK:
-        run(0, n)  # type: ignore[operator]
+def _in_blocks(run: Callable[[int, int], None], n: int, n_threads: int) -> None:
+    if n_threads == 1 or n <= RECORDS_PER_TASK:
+        run(0, n)
         return
-    starts = range(0, n, BLOCK)
+    starts = range(0, n, RECORDS_PER_TASK)
     with ThreadPoolExecutor(n_threads) as pool:
-        list(pool.map(run, starts, [min(start + BLOCK, n) for start in starts]))  # type: ignore[arg-type]
+        list(pool.map(run, starts, [min(start + RECORDS_PER_TASK, n) for start in starts]))
 
 
 @kernel
-def leaf_losses(ids: Ids, counts: Bools, positive: Bools, loss: Floats, n_leaves: int) -> Floats:
+def leaf_losses(ids: Int32s, out_of_bag: Bools, positive: Bools, loss: Floats, n_leaves: int) -> Floats:
     """Return, for each leaf, the summed loss of its negatives and of its positives."""
     losses = np.zeros((n_leaves, 2))
     for i in range(ids.shape[0]):
         side = np.int64(positive[i])
         for m in range(ids.shape[1]):
-            if counts.shape[0] == 0 or counts[i, m]:
+            if out_of_bag.shape[0] == 0 or out_of_bag[i, m]:
                 losses[ids[i, m], side] += loss[i]
     return losses
 
 
 @kernel
 def member_losses(
-    ids: Ids,
-    counts: Bools,
+    ids: Int32s,
+    out_of_bag: Bools,
     positive: Bools,
     loss: Floats,
     threshold: Floats,
     probability: Floats,
     outcome: Bools,
-    by_threshold: NDArray[np.int64],
+    by_threshold: Ints,
 ) -> tuple[Floats, Floats]:
-    """Return the summed loss of the records each member gets wrong, for each column of votes, and of all it judges."""
+    """Return the summed loss of the records that each member gets wrong, by column of votes, and of all its records."""
     n_fixed, n_columns = outcome.shape[1], outcome.shape[1] + by_threshold.shape[0]
     wrong = np.zeros((ids.shape[1], n_columns))
     judged = np.zeros(ids.shape[1])
     for i in range(ids.shape[0]):
         for m in range(ids.shape[1]):
-            if counts.shape[0] > 0 and not counts[i, m]:
+            if out_of_bag.shape[0] > 0 and not out_of_bag[i, m]:
                 continue
             judged[m] += loss[i]
             leaf = ids[i, m]

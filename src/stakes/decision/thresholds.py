@@ -12,10 +12,10 @@ from sklearn.utils import assert_all_finite, column_or_1d
 from stakes.costs import LARGEST, SMALLEST, Costs, per_record
 from stakes.exceptions import CostsError
 
-__all__ = ["Cut", "best_cut", "positives", "record_weights", "tuned_threshold"]
+__all__ = ["Cut", "best_cut", "finite_scores", "positives", "record_weights", "tuned_threshold"]
 
-# Total costs that agree to this relative precision are equal: sums of 0.1 and of 0.3 must be able to tie.
-EQUAL = 1e-12
+# Total costs that agree to this relative precision are equal: three times 0.1 ties with 0.3.
+COST_TOLERANCE = 1e-12
 
 
 def tuned_threshold(
@@ -75,7 +75,7 @@ def tuned_threshold(
     """
     (positive,) = positives(pos_label, y_true=y_true)
     n = positive.size
-    scores = _scores(y_score, n)
+    scores = finite_scores(y_score, n)
     fp, fn = Costs(fp=fp_cost, fn=fn_cost, tp=tp_cost, tn=tn_cost).for_records(n, "y_true").arrays(n)
     weight = record_weights(sample_weight, n)
     limits = [
@@ -134,7 +134,7 @@ def best_cut(
     Returns
     -------
     cut : Cut
-        The threshold, chosen among ties as `tuned_threshold` says, and its total cost.
+        The threshold, chosen among ties as by `tuned_threshold`, and its total cost.
 
     Examples
     --------
@@ -162,7 +162,7 @@ def best_cut(
         # Divided, not multiplied: 29 of 100 is exactly the share 0.29, but 0.29 * 100 < 29.
         cost[above / (above[0] or 1.0) > at_most] = np.inf
     least = cost.min()
-    threshold = _middle_of_widest(ordered[cuts[:-1]], cost <= least * (1 + EQUAL))
+    threshold = _middle_of_widest(ordered[cuts[:-1]], cost <= least * (1 + COST_TOLERANCE))
     return Cut(threshold, float(least))
 
 
@@ -179,7 +179,7 @@ def _above(values: NDArray[Any]) -> NDArray[Any]:
 def _middle_of_widest(values: NDArray[np.floating], optimal: NDArray[np.bool_]) -> float:
     """Return the middle of the widest interval of optimal thresholds.
 
-    `values` are the m distinct scores in order; `optimal` tells which of the m + 1 cuts are. Cut j is made by
+    `values` are the m distinct scores in order; `optimal` marks the optimal ones of the m + 1 cuts. Cut j is made by
     the thresholds in [values[j-1], values[j]), and neighbouring optimal cuts make one interval.
     """
     gap = _mean_gap(values)
@@ -193,7 +193,7 @@ def _middle_of_widest(values: NDArray[np.floating], optimal: NDArray[np.bool_]) 
     left, right = lower[first] / 2, upper[last] / 2  # halves: their sum and difference cannot overflow
     # The first of those that are equally wide but for rounding, as the gaps between shares of votes are.
     width = right - left
-    widest = np.argmax(width >= width.max() * (1 - EQUAL))
+    widest = np.argmax(width >= width.max() * (1 - COST_TOLERANCE))
     first, last, middle = first[widest], last[widest], (left + right)[widest]
     if last == values.size or middle < upper[last]:
         return float(middle)
@@ -260,7 +260,7 @@ def record_weights(sample_weight: ArrayLike | None, n: int, what: str = "y_true"
     return weight
 
 
-def _scores(y_score: ArrayLike, n: int) -> NDArray[np.floating]:
+def finite_scores(y_score: ArrayLike, n: int) -> NDArray[np.floating]:
     """Return scores as a float array of length `n`, in their own precision."""
     scores = np.asarray(y_score)
     if scores.ndim != 1:

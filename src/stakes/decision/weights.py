@@ -1,24 +1,23 @@
-"""How much a member's vote counts, by its error on validation records (FRAMEWORK 8.1)."""
+"""Vote weights of members, by their errors on validation records (FRAMEWORK 8.1)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
+
+from stakes._typing import Floats
 
 __all__ = ["VOTE_WEIGHTS", "vote_weights"]
 
-Floats = NDArray[np.float64]
-
-# Errors of 0 and 1 are taken to be this far from it: odds stay finite.
-SMALLEST = 1e-15
-# exp(-600) is next to nothing, and yet something where no better member judges a record (out-of-bag).
-FARTHEST = 600.0
+# Errors are at least this, and at most 1 less this: odds stay finite.
+LEAST_ERROR = 1e-15
+# exp(-600) is positive, so that a poor member decides where no better one is out of the bag.
+LARGEST_GAP = 600.0
 
 
 def equal(error: Floats) -> Floats:
-    """All the same."""
+    """Return 1 for all."""
     return np.ones_like(error)
 
 
@@ -35,7 +34,7 @@ def accuracy(error: Floats) -> Floats:
 def exp_odds(error: Floats) -> Floats:
     """exp((1 - eps) / eps), relative to the best member."""
     odds = (1.0 - error) / error
-    return np.exp(np.maximum(odds - odds.max(axis=0), -FARTHEST))
+    return np.exp(np.maximum(odds - odds.max(axis=0), -LARGEST_GAP))
 
 
 def squared_odds(error: Floats) -> Floats:
@@ -55,7 +54,7 @@ VOTE_WEIGHTS: dict[str, Callable[[Floats], Floats]] = {
 
 
 def vote_weights(name: str, error: Floats) -> Floats:
-    """Return finite weights, the largest 1; all equal where no member deserves any.
+    """Return finite weights, the largest 1; all equal where none is positive.
 
     Parameters
     ----------
@@ -74,7 +73,7 @@ def vote_weights(name: str, error: Floats) -> Floats:
     >>> vote_weights("squared_odds", error).round(2)
     array([1.  , 0.11, 0.01])
     """
-    weight = VOTE_WEIGHTS[name](np.clip(error, SMALLEST, 1.0 - SMALLEST))
+    weight = VOTE_WEIGHTS[name](np.clip(error, LEAST_ERROR, 1.0 - LEAST_ERROR))
     largest = weight.max(axis=0)
-    # 1 - (1 - SMALLEST) is no more than rounding: members that are always wrong have no weight.
-    return np.where(largest > 2 * SMALLEST, weight / np.where(largest > 0, largest, 1.0), 1.0)
+    # 1 - (1 - LEAST_ERROR) is no more than rounding: members that are always wrong have no weight.
+    return np.where(largest > 2 * LEAST_ERROR, weight / np.where(largest > 0, largest, 1.0), 1.0)

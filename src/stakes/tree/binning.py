@@ -1,4 +1,4 @@
-"""From values to small numbers: every feature cut once into at most 255 bins, plus one for missing values."""
+"""Binning: the values of every feature become numbers of at most 255 bins, plus one for missing values."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ __all__ = ["MAX_BINS", "Binned", "Binning"]
 
 MAX_BINS = BINS - 1
 # Cuts between bins are found on at most this many records.
-SAMPLE = 50_000
+CUT_SAMPLE = 50_000
 # Int32s are binned in blocks of this many, so that a float64 copy of a block stays in the cache.
-BLOCK = 4096
+ROWS_PER_BLOCK = 4096
 # With fewer records than this, another thread costs more than it saves.
-MANY = 8192
+FEWEST_FOR_THREADS = 8192
 
 
 class Binning:
@@ -91,7 +91,7 @@ class Binning:
         # Zeros only in the padding: every other cell is written below.
         bins = np.empty((n, -(-d // 8) * 8), np.uint8)
         bins[:, d:] = 0
-        blocks = [slice(start, start + BLOCK) for start in range(0, n, BLOCK)]
+        blocks = [slice(start, start + ROWS_PER_BLOCK) for start in range(0, n, ROWS_PER_BLOCK)]
 
         def fill(block: slice) -> None:
             if isinstance(table.values, np.ndarray):
@@ -113,7 +113,7 @@ class Binning:
 
     def _each(self, action: Callable[[Any], Any], items: Iterable[Any], n_records: int) -> list[Any]:
         """Apply an action to items, by all threads where that pays."""
-        if self.n_threads == 1 or n_records < MANY:
+        if self.n_threads == 1 or n_records < FEWEST_FOR_THREADS:
             return list(map(action, items))
         with ThreadPoolExecutor(self.n_threads) as pool:
             return list(pool.map(action, items))
@@ -125,7 +125,7 @@ class Binned:
     Parameters
     ----------
     X : array-like or data frame of shape (n_records, n_features)
-        The features as they came, for whoever cannot use bins.
+        The features as they came, for members that do not use bins.
     binning : Binning
         Fitted to the training records.
     bins : ndarray of shape (n_records, n_columns)
@@ -163,9 +163,9 @@ class Binned:
 
 def _sample(n: int) -> Indices | slice:
     """Choose the records to find cuts on: the same ones for the same number of records."""
-    if n <= SAMPLE:
+    if n <= CUT_SAMPLE:
         return slice(None)
-    return np.sort(np.random.default_rng(n).choice(n, SAMPLE, replace=False))
+    return np.sort(np.random.default_rng(n).choice(n, CUT_SAMPLE, replace=False))
 
 
 def _number_bins(column: NDArray[Any], rows: Indices | slice, max_bins: int) -> tuple[Floats, Floats]:

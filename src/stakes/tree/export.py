@@ -1,4 +1,4 @@
-"""A tree for the eye: its rules, and the records and the money in its nodes, as text or for Graphviz."""
+"""A tree as text or for Graphviz: its rules, and the records and costs in its nodes."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ def export_text(
 ) -> str:
     """Return the rules of one tree as text, a line for each node.
 
-    A line says which records of the node above come here, how many they are, and how they are labelled. Missing values
-    go where it says "missing"; so do categories that were not seen in training.
+    A line has the rule that leads to the node, its number of records, and its label. Missing values go where the rule
+    has "missing"; so do categories that were not seen in training.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ def export_text(
     binning : Binning
         What its bins stand for.
     weights : {"count", "weight", "cost"}, default="count"
-        What ``nodes.weights`` are: it decides what is said of them besides the label.
+        What ``nodes.weights`` are, which decides how they are written.
     feature_names : sequence of length n_features, default=None
         Names of the features; by default those of `binning`.
     class_names : sequence of length 2, default=("negative", "positive")
@@ -101,8 +101,7 @@ def export_graphviz(
 ) -> str:
     r"""Return one tree in the DOT language, for Graphviz to draw.
 
-    A node asks the question that sends a record left if the answer is yes. Its colour is that of its label, and the
-    stronger the clearer the case.
+    A node has the rule by which records go left. Its colour is that of its label, the stronger the clearer the case.
 
     Parameters
     ----------
@@ -167,7 +166,7 @@ def _visit(nodes: Nodes, max_depth: int | None) -> Iterator[tuple[int, int, bool
 
 @dataclass(frozen=True)
 class _Words:
-    """What to say about the nodes of a tree."""
+    """The texts of the nodes of a tree."""
 
     nodes: Nodes
     binning: Binning
@@ -191,7 +190,7 @@ class _Words:
         return self.nodes.parent
 
     def rule(self, node: int) -> str:
-        """Say which records of the parent come to this node."""
+        """Return the rule by which records of the parent come to this node."""
         nodes = self.nodes
         parent = self.parent[node]
         goes_left = bool(node == nodes.left[parent])
@@ -219,14 +218,14 @@ class _Words:
         return [f"in {{{', '.join(listed + ([f'... {more} more'] if more else []))}}}"]
 
     def facts(self, node: int) -> list[str]:
-        """Say how many records there are, of which class, and what they weigh or cost."""
+        """Return how many records there are, of which class, and what they weigh or cost."""
         negatives, positives = self.nodes.counts[node].tolist()
         n = negatives + positives
         counted = [f"{n:,} record{'s' if n != 1 else ''}", f"{positives:,} positive"]
         return counted + FACTS[self.weights](self.nodes, node)
 
     def label(self, node: int) -> str:
-        """Name the label (FRAMEWORK 5.4)."""
+        """Return the name of the label."""
         negative, positive = self.nodes.weights[node]
         return _printable(self.class_names[int(positive > negative)])
 
@@ -276,6 +275,6 @@ def _printable(name: Any) -> str:
 
 
 def _quoted(lines: list[str]) -> str:
-    r"""Return a label for DOT: lines joined by ``\n``, and no character that means something to Graphviz."""
+    r"""Return a label for DOT: lines joined by ``\n``, and no character that Graphviz interprets."""
     meaning = str.maketrans({"\\": r"\\", '"': r"\"", "&": "&amp;"})
     return '"' + r"\n".join(line.translate(meaning) for line in lines) + '"'

@@ -146,7 +146,7 @@ def _grow(
     spare = np.empty(n_rows, np.int32)
     load_records(bins, positive, multiplicity, weight, scale, count_bits, records)
 
-    # The smaller child is finished before its sibling, so that each histogram that waits has at most half the
+    # The smaller child is finished before its sibling, so that each histogram kept has at most half the
     # records of the one before: there are as many as doublings.
     few = FEW_SCORED if criterion == GINI and count_bits == 0 else FEW
     n_slots = 1
@@ -227,7 +227,7 @@ def _grow(
             counts[second, side] = counts[node, side] - counts[first, side]
             weights[second, side] = weights[node, side] - weights[first, side]
         if missing == NOT_SEEN:
-            # What was never seen goes with the majority.
+            # Bins without records go with the majority.
             left_is_larger = counts[first, 0] + counts[first, 1] >= counts[second, 0] + counts[second, 1]
             missing = LEFT if left_is_larger else RIGHT
         feature[node] = best.feature

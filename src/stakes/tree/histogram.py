@@ -8,7 +8,7 @@ counts    the weight of a record is its multiplicity. One cell per bin: positive
 weights   records have weights of their own. Two cells per bin, those of all negatives before those of positives: the
           weight in fixed point above, the multiplicity below bit `count_bits`.
 
-``count_bits == 0`` says that the layout is that of counts.
+``count_bits == 0`` stands for the layout of counts.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ NARROW = 4096
 
 
 class Histograms(NamedTuple):
-    """The histograms of the nodes that wait: a *slot* for each, a row for each feature, and the sums of its bins."""
+    """The histograms of nodes yet to be split: a *slot* for each node, a row for each feature, the sums of its bins."""
 
     wide: Ints
     narrow: Uint32s
@@ -126,7 +126,7 @@ def add_feature(
 
 @inlined
 def pick(one: Ints, used: Uint64s, hist: Ints, slot: int, j: int, n_bins: int, count_bits: int) -> None:
-    """Copy what is occupied of histogram `j` of a slot to the histogram of one feature, and mark it likewise."""
+    """Copy what is occupied of histogram `j` of a slot to the histogram of one feature, and mark its bins."""
     for bin_ in range(n_bins):
         below, above = hist[slot, j, bin_], np.int64(0)
         if count_bits > 0:

@@ -10,7 +10,7 @@ from stakes._jit import kernel
 from stakes._typing import Bytes, Int32s, Ints, Uint64s
 from stakes.tree.nodes import BINS, Nodes
 
-__all__ = ["MOST_FEATURES", "leaf_ids", "pack"]
+__all__ = ["leaf_ids", "pack"]
 
 
 # A node in 64 bits: its left child above, then 20 bits for its feature, 8 for its threshold, and flags. All arithmetic
@@ -18,18 +18,18 @@ __all__ = ["MOST_FEATURES", "leaf_ids", "pack"]
 CHILD, FEATURE, THRESHOLD = np.uint64(32), np.uint64(12), np.uint64(4)
 FEATURE_MASK, BYTE = np.uint64(0xFFFFF), np.uint64(0xFF)
 MISSING_RIGHT, CATEGORICAL = np.uint64(1), np.uint64(2)
-MOST_FEATURES = int(FEATURE_MASK)
 
-# Records that walk a tree before the next is loaded into the cache. Deep trees are larger than many records (measured).
-BLOCK = 1 << 14
-# With fewer walks than this, another thread costs more than it saves.
-MANY = 1 << 16
+# Records that pass a tree before the next tree is loaded into the cache: deep trees are larger than many records
+# (measured).
+RECORDS_PER_BLOCK = 1 << 14
+# Paths from a root to a leaf: with fewer than this, another thread costs more than it saves.
+FEWEST_PATHS_FOR_THREADS = 1 << 16
 
 
 def pack(nodes: Nodes) -> Uint64s:
     """Return each node as one word.
 
-    A leaf is a node that sends all records to the left, and is its own left child: who arrived can walk on.
+    A leaf is a node that sends all records to the left, and is its own left child: records stay there.
     """
     splits = nodes.feature >= 0
     missing_left = np.where(splits, nodes.missing_left, 1)
@@ -62,7 +62,7 @@ def _child_by_set(node: np.uint64, bin_: int, word: np.uint64) -> np.uint64:
 
 
 @kernel
-def _walk(
+def _descend(
     bins: Bytes,
     width: int,
     packed: Uint64s,
@@ -76,16 +76,16 @@ def _walk(
 ) -> None:
     """Write the leaf of each record of ``start .. end-1`` in each tree; `bins` are end to end, `width` per record.
 
-    Four records walk down side by side, because each waits for memory at every step.
+    Four records descend side by side, because each step waits for memory.
     """
     any_categorical = categories_left.shape[0] > 0
     one = np.uint64(width)
-    for first in range(start, end, BLOCK):
-        last = min(first + BLOCK, end)
+    for first in range(start, end, RECORDS_PER_BLOCK):
+        last = min(first + RECORDS_PER_BLOCK, end)
         for tree in range(roots.shape[0]):
             root = np.uint64(roots[tree])
             for i in range(first, last, 4):
-                # Beyond the last record, that one walks again.
+                # Beyond the last record, that one is repeated.
                 j, k, l = min(i + 1, last - 1), min(i + 2, last - 1), min(i + 3, last - 1)
                 row_i, row_j, row_k, row_l = (
                     np.uint64(i) * one,
@@ -132,13 +132,13 @@ def leaf_ids(
     flat = np.ascontiguousarray(bins).reshape(-1)
     ids = np.empty((n, roots.size), np.int32)
 
-    def walk(start: int, end: int) -> None:
-        _walk(flat, width, packed, category_set, categories_left, roots, leaf_number, ids, start, end)
+    def descend(start: int, end: int) -> None:
+        _descend(flat, width, packed, category_set, categories_left, roots, leaf_number, ids, start, end)
 
-    if n_threads == 1 or ids.size <= MANY:
-        walk(0, n)
+    if n_threads == 1 or ids.size <= FEWEST_PATHS_FOR_THREADS:
+        descend(0, n)
     else:
         edges = np.linspace(0, n, 4 * n_threads + 1).astype(int)
         with ThreadPoolExecutor(n_threads) as pool:
-            list(pool.map(walk, edges[:-1], edges[1:]))
+            list(pool.map(descend, edges[:-1], edges[1:]))
     return ids

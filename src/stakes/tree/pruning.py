@@ -1,10 +1,10 @@
-"""Cutting a grown tree back, bottom-up, by what it loses on validation records (FRAMEWORK 5.2).
+"""Pruning a grown tree, bottom-up, by its loss on validation records (FRAMEWORK 5.2).
 
-Both methods count errors or costs alike. All they see of a set of records is, for each node, the sum over its
-negatives and over its positives of what a mistake loses: 1, a weight, or a cost. A node labelled negative loses the
+Both methods count errors or costs alike. Their input is, for each node, the sum over its negatives and over its
+positives of what a mistake loses: 1, a weight, or a cost. A node labelled negative loses the
 sum of its positives, and the other way round. Labels stay those of the training records (FRAMEWORK 5.4).
 
-To add a method: write the function that says which nodes become leaves, and name it in PRUNINGS.
+To add a method: write the function that returns which nodes become leaves, and name it in PRUNINGS.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = ["PRUNINGS", "node_sums", "prune", "trim"]
 
 NONE = -1
 # Losses this close, relative to their size, are equal: sums of costs such as 0.1 + 0.2 and 0.3.
-EQUAL = 1e-10
+LOSS_TOLERANCE = 1e-10
 
 
 def prune(nodes: Nodes, method: str, validation: NDArray[Any], train: NDArray[Any] | None = None) -> Nodes:
@@ -126,7 +126,7 @@ def _loss(nodes: Nodes, sums: NDArray[Any]) -> Floats:
 
 
 def _no_worse(loss: Floats, than: Any) -> Bools:
-    return loss - than <= EQUAL * np.abs(loss)
+    return loss - than <= LOSS_TOLERANCE * np.abs(loss)
 
 
 def _levels(nodes: Nodes) -> list[Indices]:
@@ -186,7 +186,7 @@ def _weakest_links(left: Int32s, train: Floats, validation: Floats) -> tuple[Flo
     link beneath, that link is whole again; and so on down to the crossing. Links above the crossing never break: the
     node is a leaf by then. So each link enters a heap once and leaves it at most once: O(n log n) in all.
 
-    The third array says which links do break, one after the other, on the way from the tree as grown to the root.
+    The third array marks the links that break, one after the other, on the way from the tree as grown to the root.
     """
     n = left.shape[0]
     alpha = np.full(n, np.inf)

@@ -126,7 +126,7 @@ def scan_weights(
             left_c = sums[2, bin_]
             # Where a cut may be.
             sums[3, bin_] = lowest if left_c >= min_leaf and all_c - left_c >= min_leaf else np.int64(-1)
-    # Gini is the loss itself, or what tells cuts of equal cost apart.
+    # Gini is the loss itself, or the tie-break of cuts of equal cost.
     whole_p, whole_n = float(all_p), float(all_n)
     undivided = gini_loss(whole_p, whole_n)
     for bin_ in range(n_bins):

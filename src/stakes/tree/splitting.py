@@ -71,7 +71,7 @@ class Scratch(NamedTuple):
     """Memory that is used again for each feature of each node."""
 
     one: Ints  # the histogram of one feature: empty between uses
-    used: Uint64s  # a bit for each of its bins that has records: likewise
+    used: Uint64s  # a bit for each of its bins that has records: empty between uses
     occupied: Ints  # these bins as a list
     sums: Ints
     score: Floats
@@ -150,7 +150,7 @@ def read_used(occupied: Ints, hist: Ints, used: Uint64s, count_bits: int, merge:
 
 @inlined
 def _ones(word: np.uint64) -> int:
-    """Count the ones in a word; the compiler knows this pattern as one instruction."""
+    """Count the ones in a word; the compiler turns this pattern into one instruction."""
     word = word - ((word >> np.uint64(1)) & np.uint64(0x5555555555555555))
     word = (word & np.uint64(0x3333333333333333)) + ((word >> np.uint64(2)) & np.uint64(0x3333333333333333))
     word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)

@@ -37,9 +37,9 @@ from stakes.tree.splitting import (
 __all__ = ["Stump", "Stumps"]
 
 # Features whose bins are read as one word, and whose histograms of one class fit into the nearest cache together.
-BLOCK = 8
+FEATURES_PER_WORD = 8
 # With fewer records than this, another thread costs more than it saves.
-MANY = 1 << 14
+FEWEST_FOR_THREADS = 1 << 14
 
 
 class Stump(NamedTuple):
@@ -74,7 +74,7 @@ def _search(
         start, end = (n_negative, n) if side else (0, n_negative)
         for i in range(start, end):
             value, word = payload[i], words[block, i]
-            for j in range(BLOCK):
+            for j in range(FEATURES_PER_WORD):
                 hist[block, j, BINS * side + np.int64((word >> np.uint64(8 * j)) & np.uint64(0xFF))] += value
     below, above = np.int64(0), np.int64(0)
     for bin_ in range(BINS):
@@ -85,8 +85,8 @@ def _search(
     mergeable = can_merge(totals, criterion, min_leaf)
     scratch = new_scratch()
     best = NO_SPLIT
-    for j in range(min(BLOCK, feature_bins.n_bins.shape[0] - BLOCK * block)):
-        number = np.int64(BLOCK * block + j)
+    for j in range(min(FEATURES_PER_WORD, feature_bins.n_bins.shape[0] - FEATURES_PER_WORD * block)):
+        number = np.int64(FEATURES_PER_WORD * block + j)
         feature = Feature(number, j, feature_bins.n_bins[number], feature_bins.categorical[number] != 0)
         merge = mergeable and not feature.categorical
         if not merge and can_scan_weights(hist, block, feature, criterion):
@@ -146,8 +146,8 @@ class Stumps:
         self.settings = settings
         self.once = np.ones(positive.size, np.int32)
         self.payload = np.empty(positive.size, np.int64)
-        self.hist = np.empty((len(self.words), BLOCK, 2 * BINS), np.int64)
-        self.each = each if positive.size >= MANY else map
+        self.hist = np.empty((len(self.words), FEATURES_PER_WORD, 2 * BINS), np.int64)
+        self.each = each if positive.size >= FEWEST_FOR_THREADS else map
 
     def grow(self, weight: Floats) -> Stump:
         """Return the best stump for records with these weights; for the cost criterion they include the cost."""
@@ -160,7 +160,7 @@ class Stumps:
                 self.settings, self.hist,
             )  # fmt: skip
 
-        # The first of equally good splits, as in `grow`: the result does not depend on who found what when.
+        # The first of equally good splits, as in `grow`: the result does not depend on the threads.
         best = min(self.each(search, range(len(self.words))), key=lambda split: (split.loss, split.tie))
         whole = _sums(self.hist[0, 0].reshape(2, BINS), count_bits)
         if not self._worth(best, *whole):
@@ -178,7 +178,7 @@ class Stumps:
         return settings.criterion != COST or settings.break_ties or saves
 
     def _split(self, best: Split, whole: tuple[Ints, Ints], scale: float, count_bits: int) -> Stump:
-        block, j = divmod(best.feature, BLOCK)
+        block, j = divmod(best.feature, FEATURES_PER_WORD)
         hist = self.hist[block, j].reshape(2, BINS)
         seen = hist.any(axis=0)
         categorical = self.feature_bins.categorical[best.feature] != 0
@@ -194,7 +194,7 @@ class Stumps:
         count, weight = whole
         left_count, left_weight = _sums(hist[:, goes_left], count_bits)
         if missing == NOT_SEEN:
-            # What was never seen goes with the majority.
+            # Bins without records go with the majority.
             missing = LEFT if 2 * left_count.sum() >= count.sum() else RIGHT
         counts = np.array([count, left_count, count - left_count])
         weights = np.array([weight, left_weight, weight - left_weight])
