@@ -251,19 +251,16 @@ def test_synthetic_records_weigh_and_cost_the_mean_of_their_class(weight: Any, s
     amount = times * np.where(small.y == 1, small.fn, small.fp)
     n_positive = small.y.sum()
     n_new = round(n_positive * small.fn[small.y == 1].mean() / small.fp[small.y == 0].mean()) - n_positive
-    # In trees a synthetic record counts and costs the mean, in other models it has the mean weight.
-    by_tree, by_model = amount[small.y == 1].mean(), amount[small.y == 1].mean()
-    if weight is not None:
-        by_tree = times[small.y == 1].mean() * small.fn[small.y == 1].mean()
+    # A synthetic record counts the mean of its class, and costs the mean.
+    new = times[small.y == 1].mean() * small.fn[small.y == 1].mean()
     options = {"sampling": "smote", "n_estimators": 1}
     fit = {"X": small.X, "y": small.y, **small.costs, "sample_weight": weight}
     tree = bagging(CostTreeClassifier(criterion="cost"), **options).fit(**fit)
-    expected = np.bincount(small.y, amount) + np.array([0, n_new * by_tree])
+    expected = np.bincount(small.y, amount) + np.array([0, n_new * new])
     np.testing.assert_allclose(nodes_of(tree).weights[0], expected)
     weighted = bagging(weighted=True, **options).fit(**fit)
     np.testing.assert_allclose(nodes_of(weighted).weights[0], expected / expected.sum())
     model = bagging(GaussianNB(), weighted=True, **options).fit(**fit)
-    expected = np.bincount(small.y, amount) + np.array([0, n_new * by_model])
     np.testing.assert_allclose(model.estimators_[0].class_prior_, expected / expected.sum())
 
 

@@ -17,9 +17,9 @@ from sklearn.linear_model import LinearRegression
 from sklearn.tree import DecisionTreeRegressor
 
 from stakes import CostBaggingClassifier, Costs, CostTreeClassifier, Decision
-from stakes.base import Records
 from stakes.exceptions import CostsError, CostsNeededError, DecisionError
 from stakes.metrics import savings_score
+from stakes.records import Records
 from stakes.table import table_of
 from stakes.tree.binning import Binned, Binning
 

@@ -3,50 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
-from sklearn.base import clone
-from sklearn.utils import Tags, get_tags
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from stakes._rows import append_rows, take_columns, take_rows
-from stakes.base import (
-    MemberClassifier,
-    ValidationRecords,
-    check_classifier,
-    check_features,
-    check_n_estimators,
-)
-from stakes.cost_tree import CostTreeClassifier, plot_of
-from stakes.costs import Costs
+from stakes._typing import Bools, Floats, Int32s
+from stakes._validation import Constraint, boolean, choice, fraction
+from stakes.cost_tree import CostTreeClassifier
 from stakes.decision.decision import Decision
 from stakes.decision.reader import Votes
+from stakes.ensemble import EnsembleClassifier, without_zero_weights
+from stakes.learners import ModelLearner, TreeLearner
+from stakes.member_classifier import MemberClassifier, ValidationRecords
 from stakes.members import ModelMembers, TreeMembers
 from stakes.metrics import savings_score, total_cost
 from stakes.progress import progress
 from stakes.records import Records
-from stakes.sampling.base import MemberSampler, Sample, with_class_means
-from stakes.sampling.registry import make_sampler
-from stakes.sampling.rejection import Bootstrap
-from stakes.sampling.rows import drawn_rows
-from stakes.tree.nodes import FeatureBins, Nodes
-from stakes.tree.recipe import Plot, TreeRecipe
+from stakes.sampling.draws import Draws
+from stakes.tree.nodes import Nodes
+from stakes.tree.recipe import TreeRecipe
 from stakes.tree.trees import Trees
 
 __all__ = ["CostBaggingClassifier"]
 
-Bools = NDArray[np.bool_]
-Floats = NDArray[np.float64]
-
-# Boosting of fewer records than this is mostly Python code: threads would wait for one another (measured).
-MANY = 4096
+# Members that are ensembles, fitted to fewer records than this, are made one after the other (measured).
+FEW_RECORDS = 4096
 
 
-class CostBaggingClassifier(MemberClassifier):
+class CostBaggingClassifier(EnsembleClassifier):
     """Bagging, random forests and random decision forests, in all their cost-sensitive forms.
 
     Parameters
@@ -123,8 +111,6 @@ class CostBaggingClassifier(MemberClassifier):
     True
     """
 
-    members_: TreeMembers | ModelMembers
-
     def __init__(
         self,
         estimator: Any = None,
@@ -162,23 +148,21 @@ class CostBaggingClassifier(MemberClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        if self._tree is None:
-            tags.input_tags = get_tags(self.estimator).input_tags
-        return tags
+    _constraints: dict[str, Constraint] = EnsembleClassifier._constraints | {
+        "features": choice("all", "per_split", "per_tree"),
+        "presample": boolean(),
+        "weighted": boolean(),
+        "prior_correction": boolean(),
+        "validation": fraction("auto", "oob", None),
+    }
 
     @property
-    def _tree(self) -> CostTreeClassifier | None:
-        """The tree that members are made like; None if they are something else."""
-        if self.estimator is None:
-            return CostTreeClassifier()
-        return self.estimator if isinstance(self.estimator, CostTreeClassifier) else None
+    def _default_tree(self) -> CostTreeClassifier:
+        return CostTreeClassifier()
 
     def _recipe(self) -> TreeRecipe:
-        tree = self._tree
-        assert tree is not None
-        recipe = tree.recipe()
+        assert self._tree is not None
+        recipe = self._tree.recipe()
         if self.features == "per_split" and recipe.max_features is None:
             return replace(recipe, max_features="sqrt")
         if self.features == "per_tree":
@@ -187,30 +171,17 @@ class CostBaggingClassifier(MemberClassifier):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if self.features not in ("all", "per_split", "per_tree"):
-            raise ValueError(f"features={self.features!r} is not known: choose from 'all', 'per_split', 'per_tree'")
-        check_n_estimators(self.n_estimators)
         if self.presample and self.sampling is None:
             raise ValueError("presample=True has nothing to do without sampling=: choose one, or presample=False")
         if self.prior_correction and self.weighted:
             raise ValueError("prior_correction=True is about samples, and weights shift the prior too: choose one")
         if self._tree is None:
-            check_classifier("estimator", self.estimator)
             if self.features == "per_split":
                 raise ValueError(f"features='per_split' is about trees, and the members are {self.estimator!r}")
             if self.weighted and not has_fit_parameter(self.estimator, "sample_weight"):
                 raise ValueError(f"weighted=True needs members that take sample_weight: {self.estimator!r} does not")
-            return
-        self._tree._check_parameters()
-        if self.weighted and self._recipe().criterion == "cost":
+        elif self.weighted and self._tree.criterion == "cost":
             raise ValueError("weighted=True and criterion='cost' both count the costs: choose one of the two")
-
-    def _validations(self) -> tuple[str | None, ...]:
-        return ("auto", "oob", None)
-
-    def _sampler(self) -> MemberSampler:
-        negative, positive = self.classes_[1 - self._positive], self.classes_[self._positive]
-        return make_sampler(self.sampling, classes=(negative, positive))
 
     def _leaves_records_out(self) -> bool:
         """Whether the records that a member's sample lacks are a fair sample of both classes."""
@@ -219,60 +190,62 @@ class CostBaggingClassifier(MemberClassifier):
 
     def _needs_validation(self) -> bool:
         # Out-of-bag records serve where there are any: nothing has to be held out.
-        if self._leaves_records_out():
-            return False
-        prunes = self._tree is not None and self._tree.pruning is not None
-        return prunes or super()._needs_validation()
-
-    def _read(self, X: Any, *, reset: bool) -> Any:
-        if self._tree is None:
-            return check_features(self, X, reset=reset)
-        return self._bin(X, self._tree.max_bins, reset=reset)
+        return not self._leaves_records_out() and super()._needs_validation()
 
     def _train(self, records: Records, X: Any, rng: np.random.Generator) -> ValidationRecords | None:
-        everyone, counted = records, np.ones(len(records), np.bool_)
-        if records.weight is not None and not records.weight.all():
-            # Who does not count is in no sample.
-            counted = records.weight > 0
-            records, X = records.take(np.flatnonzero(counted)), take_rows(X, np.flatnonzero(counted))
+        everyone = records
+        records, X = without_zero_weights(records, X)
         sampler = self._sampler()
-        costs = records.costs
-        if sampler.constant_costs_only and not costs.constant:
-            costs = with_class_means(costs, records.positive, type(sampler).__name__)
-        positive = records.positive.astype(np.int64)
         first, *seeds = np.random.SeedSequence(int(rng.integers(2**63))).spawn(1 + self.n_estimators)
-        once = np.random.default_rng(first)
-        presampled = None
-        if self.presample:
-            presampled = sampler.draw(positive, costs, once, X)
-        else:
-            sampler = sampler.prepare(positive, costs, once, self.n_estimators, X)
-        # Equal costs copy nothing, and a bootstrap of the records as they are is plain bagging.
-        self._has_copies = sampler.only_copies and (presampled is None or int(presampled.counts.max()) > 1)
-        shared = _Shared(
-            records=records,
-            X=X,
-            sampler=sampler,
-            costs=costs,
-            presampled=presampled,
-            weighted=self.weighted,
-            n_features=self.n_features_in_,
-            n_drawn=self._n_drawn(),
+        draws = Draws(
+            sampler,
+            records.positive,
+            records.costs,
+            X,
+            np.random.default_rng(first),
+            self.n_estimators,
+            presample=self.presample,
         )
-        make = self._make_trees if self._tree is not None else self._make_models
-        seen = make(shared, seeds)
+        # The prior correction takes the costs out of the samples again.
+        by_sampling = sampler.uses_costs and not self.prior_correction
+        base_rate = None
+        if self.prior_correction:
+            weight = None if self._tree is None else records.weight
+            base_rate = float(np.average(records.positive, weights=weight))
+        if self._tree is not None:
+            seen = self._grow(records, draws, seeds, base_rate)
+            acted = self.weighted or by_sampling or self._recipe().prunes_by_cost
+            # Trees that only grew by cost end in leaves of one class, whose labels are the same whatever it costs.
+            output = "vote" if self.weighted or self._recipe().prunes_by_cost else "average"
+            self.votes_ = Votes(output=output, by_node=self.weighted)
+            leaf = self._tree.leaf
+            if draws.has_copies and leaf == "frequency":
+                # A leaf of copies is pure however many there are; curtailed leaves take their ancestors' frequencies.
+                leaf = "curtailment"
+        else:
+            pass_costs = not self.weighted and not sampler.uses_costs
+            seen = self._fit_models(records, draws, seeds, base_rate, pass_costs=pass_costs)
+            acted = self.weighted or by_sampling
+            acted = acted or (pass_costs and any(getattr(model, "costs_acted_", False) for model in self.estimators_))
+            self.votes_, leaf = Votes(), "frequency"
+        self.default_decision_ = Decision(leaf=leaf, threshold="half" if acted else "cost")
+        return self._out_of_bag(everyone, seen)
+
+    def _out_of_bag(self, records: Records, seen: Bools) -> ValidationRecords | None:
+        """Return the training records with the members that saw them, where they can serve for validation."""
+        counted = np.ones(len(records), np.bool_) if records.weight is None else records.weight > 0
         if not counted.all():
-            of_counted, seen = seen, np.zeros((len(everyone), self.n_estimators), np.bool_)
+            of_counted, seen = seen, np.zeros((len(records), self.n_estimators), np.bool_)
             seen[counted] = of_counted
-        outside: Bools = np.logical_not(seen.all(axis=1)) & counted
-        both = outside[everyone.positive].any() and outside[~everyone.positive].any()
+        outside = ~seen.all(axis=1) & counted
+        both = bool(outside[records.positive].any() and outside[~records.positive].any())
         if self.validation == "oob" and self.validation_ is None and not both:
             raise ValueError(
                 "validation='oob' needs records of both classes out of the bag, and this sampling leaves none out: "
                 "choose a fraction to hold out, or pass X_val"
             )
         fair = self.validation == "oob" or self._leaves_records_out()
-        return ValidationRecords(everyone, seen) if both and fair else None
+        return ValidationRecords(records, seen) if both and fair else None
 
     def _n_drawn(self) -> int | None:
         """Return how many features are drawn for each member; None if it gets all."""
@@ -282,74 +255,49 @@ class CostBaggingClassifier(MemberClassifier):
             return self._tree.recipe().n_features(self.n_features_in_)
         return max(1, self.n_features_in_ // 2)
 
-    def _make_trees(self, shared: _Shared, seeds: list[Any]) -> Bools:
-        plot, recipe, space = plot_of(shared.records), self._recipe(), self.binning_.feature_bins_
-        validation = plot if self.validation is None else None
+    def _grow(self, records: Records, draws: Draws, seeds: list[Any], base_rate: float | None) -> Bools:
+        learner = TreeLearner(records, self._recipe(), self.binning_.feature_bins_, self._bin_new)
+        validation = records if self.validation is None else None
         if self.validation_ is not None:
-            validation = plot_of(self.validation_.records)
+            validation = self.validation_.records
+        shape = (self.n_features_in_, self._n_drawn())
         jobs = (
-            delayed(_grow_trees)(shared, part, plot, recipe, space, validation, self._read)
+            delayed(_grow_trees)(learner, draws, part, shape, self.weighted, validation)
             for part in _parts(seeds, self._n_threads)
         )
-        grown: list[Nodes] = []
-        seen: list[Bools] = []
-        for trees, drawn in self._run(jobs, len(seeds), n_jobs=self.n_jobs):
-            grown += trees
-            seen += drawn
-        rate = float(np.average(plot.positive, weights=plot.weight)) if self.prior_correction else None
-        self.members_ = TreeMembers(Trees.join(_given_away(grown)), weighted=self.weighted, base_rate=rate)
-        return np.stack(seen).T
+        made = self._run(jobs, len(seeds), n_jobs=self.n_jobs)
+        self.members_ = TreeMembers(
+            Trees.join(_given_away([nodes for nodes, _ in made])), weighted=self.weighted, base_rate=base_rate
+        )
+        return np.stack([seen for _, seen in made]).T
 
-    def _make_models(self, shared: _Shared, seeds: list[Any]) -> Bools:
-        labels = self._decode(np.array([False, True]))
-        jobs = (delayed(_fit_models)(shared, part, self.estimator, labels) for part in _parts(seeds, self._n_threads))
-        models: list[Any] = []
-        columns: list[Any] = []
-        rates: list[float] = []
-        seen: list[Bools] = []
-        alone = isinstance(self.estimator, MemberClassifier) and shared.sample_size(seeds[0]) < MANY
-        for made in self._run(jobs, len(seeds), n_jobs=1 if alone else self.n_jobs):
-            for model, chosen, rate, drawn in made:
-                models.append(model)
-                columns.append(chosen)
-                rates.append(rate)
-                seen.append(drawn)
+    def _fit_models(
+        self, records: Records, draws: Draws, seeds: list[Any], base_rate: float | None, *, pass_costs: bool
+    ) -> Bools:
+        learner = ModelLearner(
+            records.with_features(draws.X), self.estimator, self._class_labels, pass_costs=pass_costs
+        )
+        shape = (self.n_features_in_, self._n_drawn())
+        jobs = (
+            delayed(_fit_models)(learner, draws, part, shape, self.weighted) for part in _parts(seeds, self._n_threads)
+        )
+        # Ensembles fitted to few records are mostly Python code: threads would wait for one another.
+        alone = isinstance(self.estimator, MemberClassifier) and draws.sample_size(seeds[0]) < FEW_RECORDS
+        made = self._run(jobs, len(seeds), n_jobs=1 if alone else self.n_jobs)
+        models, columns, rates, seen = zip(*made, strict=True)
         self.members_ = ModelMembers(
             models,
-            labels[1],
-            columns if shared.n_drawn is not None else None,
-            base_rate=float(shared.records.positive.mean()) if self.prior_correction else None,
+            self._class_labels[1],
+            columns if self._n_drawn() is not None else None,
+            base_rate=base_rate,
             sampled_rates=np.array(rates),
         )
         return np.stack(seen).T
 
-    def _run(self, jobs: Any, n_members: int, *, n_jobs: int | None) -> Any:
+    def _run(self, jobs: Any, n_members: int, *, n_jobs: int | None) -> list[Any]:
         n_parts = len(_parts(list(range(n_members)), self._n_threads))
         results = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")(jobs)
-        return progress(results, n_parts, f"{n_members} members", self.verbose)
-
-    @property
-    def votes_(self) -> Votes:
-        """How the members vote where a decision does not say."""
-        if self.weighted and self._tree is not None:
-            return Votes(output="vote", by_node=True)
-        # Members that were pruned by cost say what is cheaper by their labels, not by their probabilities.
-        return Votes(output="vote" if self._pruned_by_cost else "average")
-
-    @property
-    def _pruned_by_cost(self) -> bool:
-        # Trees that only grew by cost end in leaves of one class, and these have the same label whatever it costs.
-        return self._tree is not None and self._recipe().prunes_by_cost
-
-    def _default_decision(self) -> Decision:
-        # The prior correction takes the costs out of the samples again.
-        acted = self.weighted or (self._sampler().uses_costs and not self.prior_correction)
-        acted = acted or self._pruned_by_cost
-        leaf = "frequency" if self._tree is None else self._tree.leaf
-        if self._has_copies and self._tree is not None and leaf == "frequency":
-            # A leaf of copies is pure however many there are: they count where small leaves ask their ancestors.
-            leaf = "curtailment"
-        return Decision(leaf=leaf, threshold="half" if acted else "cost")
+        return [made for part in progress(results, n_parts, f"{n_members} members", self.verbose) for made in part]
 
     @property
     def feature_importances_(self) -> Floats:
@@ -358,17 +306,10 @@ class CostBaggingClassifier(MemberClassifier):
         if not isinstance(self.members_, TreeMembers):
             raise AttributeError("only ensembles of trees have feature_importances_")
         gains = self.members_.trees.feature_importances(self.n_features_in_)
-        if self._recipe().criterion == "cost":
+        assert self._tree is not None
+        if self._tree.criterion == "cost":
             return gains
         return gains / (gains.sum() or 1.0)
-
-    @property
-    def estimators_(self) -> list[Any]:
-        """The fitted members, where they are not trees of the engine."""
-        check_is_fitted(self)
-        if not isinstance(self.members_, ModelMembers):
-            raise AttributeError("members are trees of the engine: see members_.trees")
-        return self.members_.models
 
     @property
     def has_oob_(self) -> bool:
@@ -423,91 +364,84 @@ class CostBaggingClassifier(MemberClassifier):
         return self._oob_measure(savings_score)
 
 
-@dataclass(frozen=True)
-class _Shared:
-    """What all members are made of."""
-
-    records: Records
-    X: Any
-    sampler: MemberSampler
-    costs: Costs
-    presampled: Sample | None
-    weighted: bool
-    n_features: int
-    n_drawn: int | None
-
-    def sample(self, rng: np.random.Generator) -> Sample:
-        """Draw the sample of a member."""
-        positive = self.records.positive.view(np.int8)
-        if self.presampled is None:
-            return self.sampler.draw(positive, self.costs, rng, self.X)
-        # Each copy of a record, and each synthetic one, is drawn for itself.
-        pre = self.presampled
-        rows = drawn_rows(pre.counts, self.n_features)
-        new = np.empty(0, np.int64) if pre.y_new is None else pre.y_new
-        drawn = Bootstrap().counts(np.concatenate([positive[rows], new]), self.costs, rng)
-        counts = np.bincount(rows, drawn[: rows.size], minlength=positive.size).astype(np.int64)
-        if not new.size:
-            return Sample(counts)
-        new_rows = np.repeat(np.arange(new.size), drawn[rows.size :])
-        return Sample(counts, take_rows(pre.X_new, new_rows), new[new_rows])
-
-    def sample_size(self, seed: Any) -> int:
-        """Return how many records the sample of a member has, synthetic ones aside."""
-        return int(self.sample(np.random.default_rng(seed)).counts.sum())
-
-    def draw_features(self, rng: np.random.Generator) -> NDArray[np.int32]:
-        """Draw the features of a member."""
-        if self.n_drawn is None:
-            return np.arange(self.n_features, dtype=np.int32)
-        return np.sort(rng.permutation(self.n_features)[: self.n_drawn]).astype(np.int32)
-
-
 def _parts(seeds: list[Any], n_threads: int) -> list[list[Any]]:
     """Cut the members into parts, small enough to share the work and to show progress."""
     size = max(1, len(seeds) // (8 * n_threads))
     return [seeds[start : start + size] for start in range(0, len(seeds), size)]
 
 
+def _draw_features(shape: tuple[int, int | None], rng: np.random.Generator) -> Int32s:
+    """Draw some of the features; all of them where it is not said how many."""
+    n_features, n_drawn = shape
+    if n_drawn is None:
+        return np.arange(n_features, dtype=np.int32)
+    return np.sort(rng.permutation(n_features)[:n_drawn]).astype(np.int32)
+
+
 def _grow_trees(
-    shared: _Shared,
+    learner: TreeLearner,
+    draws: Draws,
     seeds: list[Any],
-    plot: Plot,
-    recipe: TreeRecipe,
-    space: FeatureBins,
-    validation: Plot | None,
-    read: Callable[..., Any],
-) -> tuple[list[Nodes], list[Bools]]:
+    shape: tuple[int, int | None],
+    weighted: bool,
+    validation: Records | None,
+) -> list[tuple[Nodes, Bools]]:
     """Return some trees, and which records each has seen."""
-    grown, seen = [], []
+    made = []
     for seed in seeds:
         rng = np.random.default_rng(seed)
-        sample = shared.sample(rng)
-        features = shared.draw_features(rng)
-        ground, times = plot, sample.counts
-        if sample.y_new is not None and sample.y_new.size:
-            ground = _with_new(plot, read(sample.X_new, reset=False), sample.y_new)
-            times = np.concatenate([times, np.ones(sample.y_new.size, times.dtype)])
-        cost_weight = None
-        if shared.weighted and (total := ground.cost @ (times if ground.weight is None else times * ground.weight)) > 0:
-            cost_weight = ground.cost / total
+        sample = draws.draw(rng)
+        features = _draw_features(shape, rng)
         prune_on = validation
-        if prune_on is None and recipe.pruning is not None:
-            outside = plot.take(np.flatnonzero(sample.counts == 0))
-            prune_on = outside if np.unique(outside.positive).size == 2 else plot
-        grown.append(
-            recipe.grow(
-                ground,
-                space,
-                features=features,
-                seed=int(rng.integers(2**31)),
-                multiplicity=times,
-                cost_weight=cost_weight,
-                validation=prune_on,
-            )
+        if prune_on is None and learner.recipe.pruning is not None:
+            outside = learner.records.take(np.flatnonzero(sample.counts == 0))
+            prune_on = outside if np.unique(outside.positive).size == 2 else learner.records
+        nodes = learner.fit(sample, _by_cost if weighted else _equal, rng, features=features, validation=prune_on)
+        made.append((nodes, sample.counts > 0))
+    return made
+
+
+def _equal(records: Records, times: Any) -> None:
+    """Weigh records by nothing: trees count sample weights themselves."""
+
+
+def _by_cost(records: Records, times: Any) -> Floats | None:
+    """Weigh records by cost, so that the weights of a sample sum to 1; not at all where no mistake costs anything."""
+    total = records.loss @ times
+    return records.cost / total if total > 0 else None
+
+
+def _fit_models(
+    learner: ModelLearner, draws: Draws, seeds: list[Any], shape: tuple[int, int | None], weighted: bool
+) -> list[tuple[Any, NDArray[np.intp], float, Bools]]:
+    """Return some models with their features, the base rates of their samples, and which records each has seen."""
+    made = []
+    for seed in seeds:
+        rng = np.random.default_rng(seed)
+        sample = draws.draw(rng)
+        columns = _draw_features(shape, rng).astype(np.intp)
+        model = learner.fit(
+            sample,
+            _mean_one if weighted else _sample_weight,
+            rng,
+            columns=None if shape[1] is None else columns,
         )
-        seen.append(sample.counts > 0)
-    return grown, seen
+        new = 0 if sample.y_new is None else sample.y_new.sum()
+        n_positive = sample.counts[learner.records.positive].sum() + new
+        made.append((model, columns, float(n_positive / (sample.counts.sum() + sample.n_new)), sample.counts > 0))
+    return made
+
+
+def _sample_weight(records: Records, times: Any) -> Floats | None:
+    """Weigh records by their sample weights."""
+    return records.weight
+
+
+def _mean_one(records: Records, times: Any) -> Floats | None:
+    """Weigh records by cost, times sample weights, with a mean of 1 over the sample."""
+    total = records.loss @ times
+    size = times.sum() if records.weight is None else records.weight @ times
+    return records.loss * (size / total) if total > 0 else records.weight
 
 
 def _given_away(items: list[Nodes]) -> Iterator[Nodes]:
@@ -515,51 +449,3 @@ def _given_away(items: list[Nodes]) -> Iterator[Nodes]:
     items.reverse()
     while items:
         yield items.pop()
-
-
-def _with_new(plot: Plot, bins: Any, y: NDArray[Any]) -> Plot:
-    """Return the records with synthetic ones behind them, which cost the mean of their class."""
-    means = np.array([plot.cost[plot.positive == side].mean() for side in (0, 1)])
-    weight = plot.weight
-    if weight is not None:
-        mean_weights = np.array([weight[plot.positive == side].mean() for side in (0, 1)])
-        weight = np.concatenate([weight, mean_weights[y]])
-    return Plot(
-        np.concatenate([plot.bins, bins]),
-        np.concatenate([plot.positive, y.astype(np.uint8)]),
-        np.concatenate([plot.cost, means[y]]),
-        weight,
-    )
-
-
-def _fit_models(
-    shared: _Shared, seeds: list[Any], estimator: Any, labels: NDArray[Any]
-) -> list[tuple[Any, NDArray[np.intp], float, Bools]]:
-    """Return some models with their features, the base rates of their samples, and which records each has seen."""
-    made = []
-    records = shared.records
-    for seed in seeds:
-        rng = np.random.default_rng(seed)
-        sample = shared.sample(rng)
-        features = shared.draw_features(rng).astype(np.intp)
-        rows = drawn_rows(sample.counts, shared.n_features)
-        drawn = replace(records, X=None).take(rows)
-        X, y = take_rows(shared.X, rows), drawn.positive.astype(np.int64)
-        weight = drawn.cost_weight() if shared.weighted else drawn.weight
-        if sample.y_new is not None and sample.y_new.size:
-            if weight is not None:
-                # Of all records: a sample may have none of a class but synthetic ones.
-                whole = records.cost_weight() if shared.weighted else records.weight
-                assert whole is not None
-                means = np.array([whole[records.positive == side].mean() for side in (False, True)])
-                weight = np.concatenate([weight, means[sample.y_new]])
-            X, y = append_rows(X, sample.X_new), np.concatenate([y, sample.y_new])
-        if shared.n_drawn is not None:
-            X = take_columns(X, features)
-        model = clone(estimator)
-        if "random_state" in model.get_params():
-            model.set_params(random_state=int(rng.integers(2**31)))
-        options = {} if weight is None else {"sample_weight": weight}
-        model.fit(X, labels[y], **options)
-        made.append((model, features, float(y.mean()), sample.counts > 0))
-    return made

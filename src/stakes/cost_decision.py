@@ -9,9 +9,13 @@ from sklearn.utils import Tags, get_tags
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from stakes._random import seeded
-from stakes.base import MemberClassifier, ValidationRecords, check_classifier, check_features
+from stakes._validation import Constraint, boolean, choice, classifier
+from stakes.base import check_features
+from stakes.decision.calibration import CALIBRATIONS
 from stakes.decision.decision import Decision
 from stakes.decision.reader import Votes
+from stakes.decision.threshold_rules import THRESHOLDS
+from stakes.member_classifier import CONSTRAINTS, MemberClassifier, ValidationRecords
 from stakes.members import ModelMembers
 from stakes.records import Records
 
@@ -19,8 +23,6 @@ __all__ = ["CostDecisionClassifier"]
 
 # What scikit-learn calls Platt scaling.
 SIGMOID = "sigmoid"
-CALIBRATIONS = (None, SIGMOID, "platt", "isotonic", "logistic_bounded")
-THRESHOLDS = ("cost", "tuned", "half")
 
 
 class CostDecisionClassifier(MemberClassifier):
@@ -98,6 +100,14 @@ class CostDecisionClassifier(MemberClassifier):
         self.random_state = random_state
 
     n_jobs = None
+    _constraints: dict[str, Constraint] = {  # noqa: RUF012
+        "estimator": classifier(),
+        "calibration": choice(None, SIGMOID, *CALIBRATIONS),
+        "threshold": choice(None, *THRESHOLDS),
+        "weighted": boolean(),
+        "prefit": boolean(),
+        "validation": CONSTRAINTS["validation"],
+    }
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -116,7 +126,6 @@ class CostDecisionClassifier(MemberClassifier):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        check_classifier("estimator", self.estimator)
         if self.weighted and (self.prefit or not has_fit_parameter(self.estimator, "sample_weight")):
             raise ValueError(
                 "weighted=True trains with sample_weight, which "
@@ -140,12 +149,9 @@ class CostDecisionClassifier(MemberClassifier):
             weight = records.cost_weight() if self.weighted else records.weight
             self.estimator_.fit(X, labels, **({} if weight is None else {"sample_weight": weight}))
         self.members_ = ModelMembers([self.estimator_], self.classes_[self._positive])
+        self.votes_ = Votes()
+        self.default_decision_ = self._default_decision()
         return ValidationRecords(records) if self.prefit else None
-
-    @property
-    def votes_(self) -> Votes:
-        """How the members vote where a decision does not say."""
-        return Votes(output="average")
 
     def _default_decision(self) -> Decision:
         return Decision(output="average", threshold="half" if self.weighted else "cost")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -10,19 +9,31 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from stakes._typing import Bytes
-from stakes.base import MemberClassifier, ValidationRecords
+from stakes._validation import Constraint, boolean, choice, number, whole
 from stakes.decision.decision import Decision
 from stakes.decision.reader import Votes
+from stakes.member_classifier import CONSTRAINTS, MemberClassifier, ValidationRecords
 from stakes.members import TreeMembers
 from stakes.records import Records
 from stakes.tree.binning import MAX_BINS, Binning
+from stakes.tree.criteria import CRITERIA
 from stakes.tree.export import export_graphviz, export_text
 from stakes.tree.leaves import LEAVES
 from stakes.tree.nodes import Nodes
-from stakes.tree.recipe import Plot, TreeRecipe
+from stakes.tree.pruning import PRUNINGS
+from stakes.tree.recipe import TreeRecipe
 from stakes.tree.trees import Trees
 
-__all__ = ["CostTreeClassifier", "plot_of"]
+__all__ = ["CostTreeClassifier"]
+
+MAX_FEATURES = Constraint(
+    lambda value: (
+        whole(1, optional=True).accepts(value)
+        or choice("sqrt", "log2").accepts(value)
+        or (isinstance(value, float | np.floating) and 0 < float(value) <= 1)
+    ),
+    "is not valid: choose from 'sqrt', 'log2', a whole number of at least 1, a share of the features in (0, 1], None",
+)
 
 
 class CostTreeClassifier(MemberClassifier):
@@ -90,6 +101,20 @@ class CostTreeClassifier(MemberClassifier):
     True
     """
 
+    _constraints: dict[str, Constraint] = CONSTRAINTS | {
+        "criterion": choice(*CRITERIA),
+        "max_depth": whole(1, optional=True),
+        "min_samples_split": whole(2),
+        "min_samples_leaf": whole(1),
+        "max_features": MAX_FEATURES,
+        "cp": number(0, 1),
+        "pruning": choice(None, *PRUNINGS),
+        "pruning_measure": choice("error", "cost"),
+        "leaf": choice(*LEAVES),
+        "break_ties": boolean(),
+        "max_bins": whole(2, MAX_BINS),
+    }
+
     def __init__(
         self,
         *,
@@ -134,7 +159,7 @@ class CostTreeClassifier(MemberClassifier):
         self.random_state = random_state
 
     def recipe(self) -> TreeRecipe:
-        """Return the parameters that make the tree, checked."""
+        """Return the parameters that make the tree."""
         return TreeRecipe(
             self.criterion,
             self.max_depth,
@@ -147,14 +172,6 @@ class CostTreeClassifier(MemberClassifier):
             self.break_ties,
         )
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        self.recipe()
-        if self.leaf not in tuple(LEAVES):
-            raise ValueError(f"leaf={self.leaf!r} is not known: choose from {', '.join(map(repr, LEAVES))}")
-        if not isinstance(self.max_bins, Integral) or not 2 <= self.max_bins <= MAX_BINS:
-            raise ValueError(f"max_bins={self.max_bins!r} is not valid: give a whole number from 2 to {MAX_BINS}")
-
     def _needs_validation(self) -> bool:
         return self.pruning is not None or super()._needs_validation()
 
@@ -162,27 +179,20 @@ class CostTreeClassifier(MemberClassifier):
         return self._bin(X, self.max_bins, reset=reset)
 
     def _train(self, records: Records, X: Any, rng: np.random.Generator) -> ValidationRecords | None:
-        plot = plot_of(records)
-        validation = plot if self.validation_ is None else plot_of(self.validation_.records)
-        nodes = self.recipe().grow(
-            plot,
+        recipe = self.recipe()
+        nodes = recipe.grow(
+            records,
             self.binning_.feature_bins_,
             features=np.arange(self.n_features_in_, dtype=np.int32),
             seed=int(rng.integers(2**31)),
-            validation=validation,
+            validation=records if self.validation_ is None else self.validation_.records,
         )
         self.members_ = TreeMembers(Trees.join([nodes]))
+        self.votes_ = Votes()
+        self.default_decision_ = Decision(leaf=self.leaf, threshold="cost")
+        if recipe.uses_costs:
+            self.default_decision_ = Decision(leaf=self.leaf, output="vote")
         return None
-
-    @property
-    def votes_(self) -> Votes:
-        """How the members vote where a decision does not say."""
-        return Votes(output="average")
-
-    def _default_decision(self) -> Decision:
-        if self.recipe().uses_costs:
-            return Decision(leaf=self.leaf, output="vote")
-        return Decision(leaf=self.leaf, threshold="cost")
 
     def apply(self, X: Any) -> NDArray[np.int32]:
         """Return the number of the leaf that each record reaches."""
@@ -221,12 +231,5 @@ class CostTreeClassifier(MemberClassifier):
         return self.members_.trees.nodes, self.binning_
 
     def _named(self, options: dict[str, Any]) -> dict[str, Any]:
-        negative, positive = self.classes_[1 - self._positive], self.classes_[self._positive]
-        named = {"class_names": (negative, positive), "weights": "cost" if self.recipe().uses_costs else "count"}
+        named = {"class_names": tuple(self._class_labels), "weights": "cost" if self.recipe().uses_costs else "count"}
         return named | options
-
-
-def plot_of(records: Records) -> Plot:
-    """Return binned records in the form that trees are grown on."""
-    positive = records.positive.astype(np.uint8)
-    return Plot(records.X, positive, records.costs.of(positive), records.weight)

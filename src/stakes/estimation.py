@@ -6,16 +6,18 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import clone
 
+from stakes._random import seeded
 from stakes._rows import take_rows
+from stakes._typing import Floats
 from stakes.costs import per_record
 from stakes.exceptions import CostsError
 
 __all__ = ["CostEstimators"]
 
-Floats = NDArray[np.float64]
+# Estimates for training records are out of this many folds.
+FOLDS = 5
 
 
 class CostEstimators:
@@ -37,9 +39,20 @@ class CostEstimators:
         self.regressors = regressors
         self.fitted: dict[str, Any] = {}
 
-    def fit(self, X: Any, n: int, given: dict[str, Any]) -> dict[str, Any]:
-        """Fit to the records whose cost is known, and return the costs of all `n`, with the unknown ones filled in."""
-        filled = dict(given)
+    def fit(
+        self, X: Any, n: int, given: dict[str, Any], rng: np.random.Generator
+    ) -> tuple[dict[str, Any], dict[str, Floats]]:
+        """Fit to the records whose cost is known.
+
+        Returns
+        -------
+        filled : dict
+            The costs of all `n` records, with the unknown ones filled in.
+        estimated : dict of str to ndarray of shape (n_records,)
+            What is known of the estimated costs when a decision on these records is due: estimates by regressors that
+            were not fitted to the record's own cost.
+        """
+        filled, estimated = dict(given), {}
         for name in ("fp_cost", "fn_cost"):
             regressor = self.regressors.get(name) if isinstance(self.regressors, Mapping) else self.regressors
             if regressor is None or np.ndim(given[name]) == 0:
@@ -49,12 +62,21 @@ class CostEstimators:
             if not known.any():
                 raise CostsError(f"{name} is NaN in all {costs.size} records: cost_estimator has nothing to learn from")
             rows = np.flatnonzero(known)
+            regressor = seeded(regressor, rng)
             self.fitted[name] = clone(regressor).fit(take_rows(X, rows), costs[rows])
-            if not known.all():
-                costs[~known] = self.predict(name, take_rows(X, np.flatnonzero(~known)))
-            filled[name] = costs
-        return filled
+            estimates = self.predict(name, X)
+            for fold in np.array_split(rng.permutation(rows), min(FOLDS, rows.size)):
+                others = np.setdiff1d(rows, fold)
+                if others.size:
+                    fitted = clone(regressor).fit(take_rows(X, others), costs[others])
+                    estimates[fold] = _not_negative(fitted.predict(take_rows(X, fold)))
+            filled[name], estimated[name] = np.where(known, costs, estimates), estimates
+        return filled, estimated
 
     def predict(self, name: str, X: Any) -> Floats:
         """Return estimated costs; never below zero, which no mistake costs."""
-        return np.maximum(np.asarray(self.fitted[name].predict(X), dtype=np.float64).ravel(), 0.0)
+        return _not_negative(self.fitted[name].predict(X))
+
+
+def _not_negative(costs: Any) -> Floats:
+    return np.maximum(np.asarray(costs, dtype=np.float64).ravel(), 0.0)

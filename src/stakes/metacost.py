@@ -6,15 +6,15 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import clone
 from sklearn.dummy import DummyClassifier
 from sklearn.utils import Tags, check_consistent_length
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
+from stakes._random import generator, seeded
+from stakes._validation import Constraint, classifier
 from stakes.bagging import CostBaggingClassifier
-from stakes.base import CostClassifier, check_classifier, check_features
+from stakes.base import CostClassifier, check_features
 from stakes.cost_tree import CostTreeClassifier
-from stakes.sampling.base import generator
 
 __all__ = ["MetaCostClassifier"]
 
@@ -93,6 +93,10 @@ class MetaCostClassifier(CostClassifier):
         self.pos_label = pos_label
         self.random_state = random_state
 
+    _constraints: dict[str, Constraint] = {  # noqa: RUF012
+        "final_estimator": classifier(optional=True),
+    }
+
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         final = self.final_estimator
@@ -135,8 +139,7 @@ class MetaCostClassifier(CostClassifier):
         -------
         self
         """
-        if self.final_estimator is not None:
-            check_classifier("final_estimator", self.final_estimator)
+        self._check_parameters()
         if self.estimator is not None and not has_fit_parameter(self.estimator, "fp_cost"):
             raise TypeError(
                 f"estimator={self.estimator!r} is not a cost-sensitive classifier: "
@@ -145,13 +148,14 @@ class MetaCostClassifier(CostClassifier):
         positive = self._encode(y)
         X = check_features(self, X, reset=True)
         check_consistent_length(X, positive)
-        costs = self._learn_costs(X, positive.size, fp_cost=fp_cost, fn_cost=fn_cost, tp_cost=tp_cost, tn_cost=tn_cost)
         rng = generator(self.random_state)
+        given = {"fp_cost": fp_cost, "fn_cost": fn_cost, "tp_cost": tp_cost, "tn_cost": tn_cost}
+        costs, _ = self._learn_costs(X, positive.size, given, rng)
         weights = {} if sample_weight is None else {"sample_weight": sample_weight}
         validation = {
             "X_val": X_val, "y_val": y_val, "fp_cost_val": fp_cost_val, "fn_cost_val": fn_cost_val
         }  # fmt: skip
-        self.teacher_ = _seeded(self.estimator, CostBaggingClassifier(), rng)
+        self.teacher_ = seeded(CostBaggingClassifier() if self.estimator is None else self.estimator, rng)
         if self.pos_label is not None:
             self.teacher_.set_params(pos_label=self.pos_label)
         self.teacher_.fit(
@@ -172,7 +176,7 @@ class MetaCostClassifier(CostClassifier):
         else:
             self.relabelled_ = self.teacher_.predict(X, fp_cost=costs.fp, fn_cost=costs.fn)
         self.relabelled_fraction_ = float(np.mean(self.relabelled_ != self._decode(positive)))
-        final = _seeded(self.final_estimator, CostTreeClassifier(max_depth=4), rng)
+        final = seeded(CostTreeClassifier(max_depth=4) if self.final_estimator is None else self.final_estimator, rng)
         if np.unique(self.relabelled_).size < 2:
             # The cheapest is to decide all records alike, which few classifiers can be taught.
             final = DummyClassifier(strategy="most_frequent")
@@ -242,12 +246,3 @@ class MetaCostClassifier(CostClassifier):
         if not hasattr(self.estimator_, "export_text"):
             raise AttributeError(f"{self.estimator_!r} is not a tree of this package, and has no export_text")
         return str(self.estimator_.export_text(**options))
-
-
-def _seeded(given: Any, default: Any, rng: np.random.Generator) -> Any:
-    """Return a fresh copy of an estimator, with a seed where it has none."""
-    estimator = clone(default if given is None else given)
-    seed = int(rng.integers(2**31))
-    if estimator.get_params().get("random_state", 0) is None:
-        estimator.set_params(random_state=seed)
-    return estimator

@@ -25,7 +25,6 @@ from skops.io.exceptions import UnsupportedTypeException
 import stakes
 from stakes.atomic import write_atomically
 from stakes.bagging import CostBaggingClassifier
-from stakes.base import Records, ValidationRecords
 from stakes.boosting import CostBoostClassifier
 from stakes.cost_decision import CostDecisionClassifier
 from stakes.cost_tree import CostTreeClassifier
@@ -39,8 +38,10 @@ from stakes.decision.threshold_rules import THRESHOLDS
 from stakes.encoded import EncodedClassifier
 from stakes.estimation import CostEstimators
 from stakes.exceptions import ModelFileError
+from stakes.member_classifier import ValidationRecords
 from stakes.members import ModelMembers, TreeMembers
 from stakes.metacost import MetaCostClassifier
+from stakes.records import Records
 from stakes.rivals import PreparedLogisticRegression
 from stakes.sampling import CPRSampler, HybridSampler, OverSampler, SMOTESampler, UnderSampler
 from stakes.teams.blends import Stack, Team

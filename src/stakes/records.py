@@ -11,12 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stakes._rows import take_rows
+from stakes._typing import Bools, Floats
 from stakes.costs import Costs
 
 __all__ = ["Records"]
-
-Bools = NDArray[np.bool_]
-Floats = NDArray[np.float64]
 
 # The logarithm of a ratio of costs where one of them is zero.
 LARGEST_LOG_RATIO = log(1e15)
@@ -65,11 +63,15 @@ class Records:
         """The costs to decide by."""
         return self.costs if self.known_costs is None else self.known_costs
 
+    @cached_property
+    def cost(self) -> Floats:
+        """What it costs to misclassify each record."""
+        return self.costs.of(self.positive)
+
     @property
     def loss(self) -> Floats:
         """What it costs to misclassify each record, times its weight."""
-        cost = self.costs.of(self.positive)
-        return cost if self.weight is None else cost * self.weight
+        return self.cost if self.weight is None else self.cost * self.weight
 
     @cached_property
     def sign(self) -> Floats:
@@ -79,7 +81,7 @@ class Records:
     @cached_property
     def cost_share(self) -> Floats:
         """The cost of misclassifying each record as a share of the largest; ones where no mistake costs anything."""
-        cost = self.costs.of(self.positive)
+        cost = self.cost
         return cost / cost.max() if cost.any() else np.ones_like(cost)
 
     @cached_property
@@ -116,13 +118,29 @@ class Records:
         """Return the same records with features in another form."""
         return replace(self, X=X)
 
+    def with_synthetic(self, X: Any, positive: Bools) -> Records:
+        """Return the records followed by synthetic ones, which have the mean costs and weight of their class.
+
+        `X` has the features of all of them, `positive` the classes of the synthetic ones.
+        """
+        n, means = positive.size, self.costs.class_means(self.positive)
+        costs = self.costs
+        if not costs.constant:
+            fp, fn = costs.arrays(len(self))
+            costs = Costs(fp=np.append(fp, np.full(n, means.fp)), fn=np.append(fn, np.full(n, means.fn)))
+        weight = self.weight
+        if weight is not None:
+            of_class = np.array([weight[~self.positive].mean(), weight[self.positive].mean()])
+            weight = np.append(weight, of_class[positive.view(np.int8)])
+        return Records(X, np.append(self.positive, positive), costs, weight)
+
     def cost_weight(self) -> Floats | None:
         """Return the sample weights times the costs (FRAMEWORK 4), and without them where no mistake costs anything.
 
         Normalised to a mean of 1: with equal costs the weights are those without costs, also for models that are
         sensitive to the total weight.
         """
-        cost = self.costs.of(self.positive)
+        cost = self.cost
         mean = np.average(cost, weights=self.weight)
         if not mean > 0:
             return self.weight

@@ -13,10 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 
+from stakes.costs import Costs
 from stakes.metrics import tuned_threshold
+from stakes.records import Records
 from stakes.table import Table
 from stakes.tree.binning import Binning
-from stakes.tree.recipe import Plot, TreeRecipe
+from stakes.tree.recipe import TreeRecipe
 from stakes.tree.trees import Trees
 
 Floats = NDArray[np.float64]
@@ -80,10 +82,10 @@ class Stump:
 
 
 def fit_stump(X: Floats, y: NDArray[np.int64], weight: list[float], binning: Binning) -> Stump:
-    plot = Plot(binning.transform(Table(X)), y.astype(np.uint8), np.ones(len(y)))
+    records = Records(binning.transform(Table(X)), y == 1, Costs(fp=1, fn=1))
     features = np.arange(X.shape[1], dtype=np.int32)
     recipe = TreeRecipe(max_depth=1)
-    nodes = recipe.grow(plot, binning.feature_bins_, features=features, seed=0, cost_weight=np.array(weight))
+    nodes = recipe.grow(records, binning.feature_bins_, features=features, seed=0, cost_weight=np.array(weight))
     return Stump(Trees.join([nodes]), binning)
 
 

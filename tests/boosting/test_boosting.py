@@ -24,7 +24,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from stakes import CostBaggingClassifier, Costs, CostTreeClassifier, Decision
 from stakes.boosting import RULES, CostBoostClassifier
-from stakes.boosting.learners import TreeLearner
+from stakes.boosting.learners import BoostedTrees
 from stakes.boosting.loop import DONE, LARGE, PERFECT, USELESS, shares
 from stakes.boosting.rules import make_rule
 from stakes.exceptions import CostsNeededError, DecisionError
@@ -366,7 +366,7 @@ def test_trees_of_all_kinds_can_be_boosted(small: Any, tree: dict[str, Any]) -> 
 def test_short_cut_for_stumps_changes_nothing(criterion: str, small: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     stump = CostTreeClassifier(criterion=criterion, max_depth=1)
     fast = few(estimator=stump, variant="csab").fit(small.X, small.y, **small.costs)
-    monkeypatch.setattr(TreeLearner, "_makes_stumps", False)
+    monkeypatch.setattr(BoostedTrees, "_makes_stumps", False)
     slow = few(estimator=stump, variant="csab").fit(small.X, small.y, **small.costs)
     assert_array_equal(fast.estimator_weights_, slow.estimator_weights_)
     for mine, its in zip(fast.members_.trees.nodes, slow.members_.trees.nodes, strict=True):

@@ -15,7 +15,7 @@ from sklearn.linear_model import LogisticRegression
 
 from stakes import Costs, CostTreeClassifier, Decision
 from stakes.boosting import CostBoostClassifier
-from stakes.boosting.learners import Ground
+from stakes.boosting.learners import sampled_weights
 from stakes.exceptions import ClassMeansWarning
 from stakes.records import Records
 from stakes.sampling import MemberSampler, Sample, make_sampler
@@ -248,7 +248,8 @@ def test_leaves_of_weighted_records_can_be_smoothed(small: Any) -> None:
 @pytest.mark.parametrize("sampling", ["under", "over", "smote", "cpr"])
 def test_weights_in_a_sample_sum_to_one(small: Any, sampling: str) -> None:
     costs, rng = Costs(fp=1, fn=4), np.random.default_rng(0)
-    ground = Ground(Records(small.X, small.y == 1, costs), small.X, make_sampler(sampling), costs, rng)
-    sample, weight, new = ground.draw(rng.normal(size=len(small.y)))
-    assert weight @ sample.counts + new.sum() == pytest.approx(1.0)
-    assert (new.size > 0) == (sampling == "smote")
+    records = Records(small.X, small.y == 1, costs)
+    sample = make_sampler(sampling).draw(small.y, costs, rng, small.X)
+    weight = sampled_weights(sample, records, rng.normal(size=len(small.y)))
+    assert weight @ np.append(sample.counts, np.ones(sample.n_new)) == pytest.approx(1.0)
+    assert (sample.n_new > 0) == (sampling == "smote")

@@ -16,9 +16,10 @@ from sklearn.tree import DecisionTreeClassifier
 
 from stakes import Costs, Decision
 from stakes.boosting import RULES, CostBoostClassifier
-from stakes.boosting.learners import Ground, TreeLearner
+from stakes.boosting.learners import BoostedTrees
 from stakes.boosting.loop import LARGE, USELESS, boost, shares
 from stakes.boosting.rules import make_rule
+from stakes.learners import TreeLearner
 from stakes.records import Records
 from stakes.table import Table
 from stakes.tree.binning import Binning
@@ -79,7 +80,7 @@ def fitted(task: Task, variant: str, **params: Any) -> CostBoostClassifier:
 class Recorder:
     """A learner that remembers the weights it was given."""
 
-    def __init__(self, learner: TreeLearner) -> None:
+    def __init__(self, learner: BoostedTrees) -> None:
         self.learner = learner
         self.weights: list[Any] = []
 
@@ -120,8 +121,8 @@ def weights_shown(task: Task, variant: str, options: dict[str, Any], rounds: int
     binning = Binning().fit(Table(task.X))
     costs, positive = Costs(task.fp, task.fn), task.y == 1
     records = Records(binning.transform(Table(task.X)), positive, costs)
-    ground = Ground(records, task.X, None, costs, np.random.default_rng(0))
-    recorder = Recorder(TreeLearner(ground, TreeRecipe(max_depth=1), binning.feature_bins_, lambda X: X, None, 1, map))
+    trees = TreeLearner(records, TreeRecipe(max_depth=1), binning.feature_bins_, lambda X: X)
+    recorder = Recorder(BoostedTrees(trees, None, np.random.default_rng(0), None, 1, map))
     rule = make_rule(variant, options, n_rounds=ROUNDS)
 
     def vote(_: Any, assigned: Any) -> Any:

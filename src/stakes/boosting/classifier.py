@@ -9,43 +9,34 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import Tags, get_tags
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from stakes._rows import take_rows
-from stakes.base import (
-    MemberClassifier,
-    ValidationRecords,
-    check_classifier,
-    check_features,
-    check_n_estimators,
-)
-from stakes.boosting.learners import Ground, ModelLearner, TreeLearner
+from stakes._typing import Bools, Floats
+from stakes.boosting.learners import BoostedModels, BoostedTrees
 from stakes.boosting.loop import boost
 from stakes.boosting.rules import Rule, make_rule
 from stakes.cost_tree import CostTreeClassifier
-from stakes.costs import Costs
 from stakes.decision.cuts import Cut
 from stakes.decision.decision import Decision
 from stakes.decision.reader import Reader, Votes
+from stakes.ensemble import EnsembleClassifier, without_zero_weights
 from stakes.exceptions import DecisionError
+from stakes.learners import ModelLearner, TreeLearner
+from stakes.member_classifier import ValidationRecords
 from stakes.members import LeafAssignment, ModelMembers, TreeMembers
 from stakes.progress import progress
 from stakes.records import Records
-from stakes.sampling.base import MemberSampler, with_class_means
-from stakes.sampling.registry import make_sampler
+from stakes.sampling.draws import Draws
 
 __all__ = ["CostBoostClassifier"]
 
-Bools = NDArray[np.bool_]
-Floats = NDArray[np.float64]
 Members = TreeMembers | ModelMembers
 
 # With fewer records of a class none are held out for a threshold that is tuned by default.
 FEWEST_TO_SPLIT = 5
 
 
-class CostBoostClassifier(MemberClassifier):
+class CostBoostClassifier(EnsembleClassifier):
     """AdaBoost and its cost-sensitive variants.
 
     Parameters
@@ -148,8 +139,6 @@ class CostBoostClassifier(MemberClassifier):
     >>> dearer = calibrated.predict(data.frame, fp_cost=50.0, fn_cost=data.costs.fn)
     """
 
-    members_: Members
-
     def __init__(
         self,
         estimator: Any = None,
@@ -183,18 +172,9 @@ class CostBoostClassifier(MemberClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        if self._tree is None:
-            tags.input_tags = get_tags(self.estimator).input_tags
-        return tags
-
     @property
-    def _tree(self) -> CostTreeClassifier | None:
-        """The tree that members are made like; None if they are something else."""
-        if self.estimator is None:
-            return CostTreeClassifier(max_depth=1)
-        return self.estimator if isinstance(self.estimator, CostTreeClassifier) else None
+    def _default_tree(self) -> CostTreeClassifier:
+        return CostTreeClassifier(max_depth=1)
 
     def _rule(self) -> Rule:
         return make_rule(self.variant, self.variant_params, n_rounds=self.n_estimators)
@@ -202,14 +182,9 @@ class CostBoostClassifier(MemberClassifier):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         rule = self._rule()
-        check_n_estimators(self.n_estimators)
-        if self.estimator is not None:
-            check_classifier("estimator", self.estimator)
-        if self._tree is not None:
-            self._tree.recipe()
-        elif not has_fit_parameter(self.estimator, "sample_weight"):
+        if self._tree is None and not has_fit_parameter(self.estimator, "sample_weight"):
             raise ValueError(f"boosting needs members that take sample_weight: {self.estimator!r} does not")
-        elif rule.cast == "signed":
+        if self._tree is None and rule.cast == "signed":
             raise ValueError(
                 f"variant={self.variant!r} votes by the weights in the leaves of trees, and the members are "
                 f"{self.estimator!r}: give a CostTreeClassifier, or choose another variant"
@@ -219,11 +194,7 @@ class CostBoostClassifier(MemberClassifier):
             Reader([self.decision], _votes(rule, np.ones(1)))
 
     def _needs_validation(self) -> bool:
-        return self._prunes or self._tunes_by_default or super()._needs_validation()
-
-    @property
-    def _prunes(self) -> bool:
-        return self._tree is not None and self._tree.pruning is not None
+        return self._tunes_by_default or super()._needs_validation()
 
     @property
     def _tunes_by_default(self) -> bool:
@@ -234,59 +205,56 @@ class CostBoostClassifier(MemberClassifier):
     ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         counted = positive if weight is None else positive[weight > 0]
         too_few = min(counted.sum(), (~counted).sum()) < FEWEST_TO_SPLIT
-        if self.validation == "auto" and self._tunes_by_default and too_few and not self._prunes:
+        prunes = self._tree is not None and self._tree.pruning is not None
+        if self.validation == "auto" and self._tunes_by_default and too_few and not prunes:
             return np.arange(positive.size), np.empty(0, np.intp)
         return super()._hold_out(positive, weight, explicit=explicit, rng=rng)
 
-    def _sampler(self) -> MemberSampler | None:
-        if self.sampling is None:
-            return None
-        negative, positive = self.classes_[1 - self._positive], self.classes_[self._positive]
-        return make_sampler(self.sampling, classes=(negative, positive))
-
-    def _read(self, X: Any, *, reset: bool) -> Any:
-        if self._tree is None:
-            return check_features(self, X, reset=reset)
-        return self._bin(X, self._tree.max_bins, reset=reset)
-
     def _train(self, records: Records, X: Any, rng: np.random.Generator) -> ValidationRecords | None:
-        if records.weight is not None and not records.weight.all():
-            # Records that count for nothing are not there.
-            rows = np.flatnonzero(records.weight)
-            records, X = records.take(rows), take_rows(X, rows)
-        sampler, costs = self._sampler(), records.costs
-        if sampler is not None and sampler.constant_costs_only and not costs.constant:
-            costs = with_class_means(costs, records.positive, type(sampler).__name__)
-        if sampler is not None:
-            sampler = sampler.prepare(records.positive.astype(np.int64), costs, rng, self.n_estimators, X)
-        ground = Ground(records, X, sampler, costs, rng)
+        records, X = without_zero_weights(records, X)
+        rule, draws, sampled_by_cost = self._rule(), None, False
+        if self.sampling is not None:
+            sampler = self._sampler()
+            sampled_by_cost = sampler.uses_costs
+            draws = Draws(sampler, records.positive, records.costs, X, rng, self.n_estimators)
         self.member_ = "label" if self.decision is None else self.decision.member
+        rule = replace(rule, amounts=_amounts(records, draws if sampled_by_cost else None, self.member_))
+        by_tree = self._tree is not None and self._tree.recipe().uses_costs
+        acted = rule.uses_costs or sampled_by_cost or by_tree or self.member_ != "label"
         with ThreadPoolExecutor(self._n_threads) as pool:
-            learner = self._learner(ground, pool.map if self._n_threads > 1 else map)
+            learner = self._learner(records, X, draws, rng, pool.map if self._n_threads > 1 else map, acted=acted)
             rounds = progress(range(self.n_estimators), self.n_estimators, f"{self.n_estimators} rounds", self.verbose)
-            rule = replace(self._rule(), amounts=_amounts(records, sampler, costs, self.member_))
-            boosted = boost(
-                rule, records, learner, self._vote(records), rounds, 1 if sampler is None else 1 + rule.redraws
-            )
+            tries = 1 if draws is None else 1 + rule.redraws
+            boosted = boost(rule, records, learner, self._vote(records), rounds, tries)
         self.members_ = learner.join(boosted.members)
         self.estimator_weights_ = np.array(boosted.alphas)
         self.estimator_errors_ = np.array(boosted.errors)
         self.n_rounds_ = len(boosted.members)
         self.stop_reason_ = boosted.stop_reason
+        self.votes_ = _votes(rule, self.estimator_weights_)
+        if isinstance(self.members_, ModelMembers) and not acted:
+            acted = any(getattr(model, "costs_acted_", False) for model in self.members_.models)
+        self.default_decision_ = Decision(member=self.member_, calibration="logistic", threshold="cost")
+        if acted:
+            self.default_decision_ = Decision(member=self.member_, threshold=rule.threshold)
         return ValidationRecords(records) if self._tunes_by_default else None
 
-    def _learner(self, ground: Ground, each: Callable[..., Any]) -> Any:
+    def _learner(
+        self,
+        records: Records,
+        X: Any,
+        draws: Draws | None,
+        rng: np.random.Generator,
+        each: Callable[..., Any],
+        *,
+        acted: bool,
+    ) -> BoostedTrees | BoostedModels:
         if self._tree is None:
-            return ModelLearner(ground, self.estimator, self._decode(np.array([False, True])))
-        return TreeLearner(
-            ground,
-            self._tree.recipe(),
-            self.binning_.feature_bins_,
-            lambda X_new: self._read(X_new, reset=False),
-            None if self.validation_ is None else self.validation_.records,
-            self._n_threads,
-            each,
-        )
+            models = ModelLearner(records.with_features(X), self.estimator, self._class_labels, pass_costs=not acted)
+            return BoostedModels(models, draws, rng)
+        trees = TreeLearner(records, self._tree.recipe(), self.binning_.feature_bins_, self._bin_new)
+        validation = None if self.validation_ is None else self.validation_.records
+        return BoostedTrees(trees, draws, rng, validation, self._n_threads, each)
 
     def _vote(self, records: Records) -> Callable[[Members, LeafAssignment], Floats]:
         """Return how a member votes on the training records, from -1 to 1: as it does later."""
@@ -301,23 +269,11 @@ class CostBoostClassifier(MemberClassifier):
             reader = Reader([decision])
             if reader.needs_records:
                 reader.fit(member.assign(judges.X, self._n_threads), judges)
-            readings = reader.read(assignment, records.costs, n_threads=self._n_threads)
+            readings = reader.read(assignment, records.known, n_threads=self._n_threads)
             # The vote of one member is a share of 0 or 1.
             return 2.0 * readings.scores[readings.source(decision)] - 1.0
 
         return vote
-
-    @property
-    def votes_(self) -> Votes:
-        """How the members vote where a decision does not say."""
-        return _votes(self._rule(), self.estimator_weights_)
-
-    def _default_decision(self) -> Decision:
-        sampler = self._sampler()
-        acted = self._rule().uses_costs or (sampler is not None and sampler.uses_costs) or self.member_ != "label"
-        if acted or (self._tree is not None and self._tree.recipe().uses_costs):
-            return Decision(member=self.member_, threshold=self._rule().threshold)
-        return Decision(member=self.member_, calibration="logistic", threshold="cost")
 
     def _decide_by(self, decision: Decision | None, cut: Cut | None = None, **limits: float | None) -> None:
         if decision is not None and decision.member != self.member_:
@@ -373,27 +329,19 @@ class CostBoostClassifier(MemberClassifier):
         shares = np.bincount(nodes.feature[splits], (nodes.gain * factor[tree])[splits], self.n_features_in_)
         return shares / (shares.sum() or 1.0)
 
-    @property
-    def estimators_(self) -> list[Any]:
-        """The fitted members, where they are not trees of the engine."""
-        check_is_fitted(self)
-        if not isinstance(self.members_, ModelMembers):
-            raise AttributeError("members are trees of the engine: see members_.trees")
-        return self.members_.models
 
-
-def _amounts(records: Records, sampler: MemberSampler | None, costs: Costs, member: str) -> Floats | None:
+def _amounts(records: Records, draws: Draws | None, member: str) -> Floats | None:
     """Return the factor of each record's cost that members do not know of; None where they know of no costs.
 
-    A sample that is drawn by `costs` knows of these; a member that decides by the ratio of both costs knows of that.
+    `draws` are those by cost, if there are any: a sample knows of the costs that it is drawn by. A member that decides
+    by the ratio of both costs knows of that.
     """
-    sampled = sampler is not None and sampler.uses_costs
-    if not sampled and member == "label":
+    if draws is None and member == "label":
         return None
     amount = np.ones(len(records))
-    if sampled:
-        cost, known = records.costs.of(records.positive), costs.of(records.positive)
-        amount = np.where(known > 0, cost / np.where(known > 0, known, 1.0), 1.0)
+    if draws is not None:
+        known = draws.costs.of(records.positive)
+        amount = np.where(known > 0, records.cost / np.where(known > 0, known, 1.0), 1.0)
     if member != "label":
         amount = amount * np.add(*records.costs.arrays(len(records)))
     return np.where(amount > 0, amount / amount.max(), 1.0) if amount.any() else np.ones_like(amount)

@@ -1,90 +1,39 @@
-"""What makes the members of boosting: trees of the engine or any classifier, on all records or on samples of them."""
+"""What makes the members of boosting: a learner of ensembles, on all records or on samples of them (FRAMEWORK 7.3)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.base import clone
 
-from stakes._rows import append_rows, take_rows
+from stakes._typing import Floats
 from stakes.boosting.loop import shares
 from stakes.boosting.rules import total
-from stakes.cost_tree import plot_of
-from stakes.costs import Costs
+from stakes.learners import ModelLearner, TreeLearner, Weigh
 from stakes.members import LeafAssignment, ModelMembers, TreeMembers
 from stakes.records import Records
-from stakes.sampling.base import MemberSampler, Sample
+from stakes.sampling.base import Sample
+from stakes.sampling.draws import Draws
 from stakes.tree.criteria import CRITERIA
 from stakes.tree.growing import Settings
-from stakes.tree.nodes import FeatureBins
-from stakes.tree.recipe import Plot, TreeRecipe
 from stakes.tree.stumps import Stumps
 from stakes.tree.trees import Trees
 
-__all__ = ["Ground", "ModelLearner", "TreeLearner"]
-
-Floats = NDArray[np.float64]
+__all__ = ["BoostedModels", "BoostedTrees"]
 
 
-@dataclass(frozen=True)
-class Ground:
-    """The training records, and the samples of them that members are fitted to (FRAMEWORK 7.3).
+class BoostedTrees:
+    """Grow trees of the engine on weighted records.
 
     Parameters
     ----------
-    records : Records
-        Their sample weights are part of the weights of boosting.
-    X : array-like or data frame
-        Their features as they came.
-    sampler : MemberSampler or None
-        None for members that are fitted to all records.
-    costs : Costs
-        The costs to sample by.
+    learner : TreeLearner
+        Of all records.
+    draws : Draws or None
+        Samples of the records that members are fitted to; None for all records.
     rng : numpy.random.Generator
-    """
-
-    records: Records
-    X: Any
-    sampler: MemberSampler | None
-    costs: Costs
-    rng: np.random.Generator
-
-    def draw(self, log_weight: Floats) -> tuple[Sample, Floats, Floats]:
-        """Return a sample, and the weights in it of one copy of each original record and of each synthetic one."""
-        assert self.sampler is not None
-        positive = self.records.positive
-        sample = self.sampler.draw(positive.astype(np.int64), self.costs, self.rng, self.X)
-        if sample.y_new is None or not sample.y_new.size:
-            weight, _ = shares(np.where(sample.counts > 0, log_weight, -np.inf))
-            new = np.empty(0)
-        else:
-            weight, _ = shares(log_weight)
-            # A synthetic record takes the mean weight of its class.
-            new = np.array([weight[~positive].mean(), weight[positive].mean()])[sample.y_new]
-        whole = total(weight, sample.counts) + new.sum() or 1.0
-        return sample, weight / whole, new / whole
-
-    def seed(self) -> int:
-        """Draw a seed for a member."""
-        return int(self.rng.integers(2**31))
-
-
-class TreeLearner:
-    """Grow trees of the engine.
-
-    Parameters
-    ----------
-    ground : Ground
-        Binned records.
-    recipe : TreeRecipe
-    space : FeatureBins
-        What the bins stand for.
-    bin_new : callable
-        Bins synthetic records.
     validation : Records or None
         The records to prune on; None for the training records.
     n_threads : int
@@ -94,128 +43,110 @@ class TreeLearner:
 
     def __init__(
         self,
-        ground: Ground,
-        recipe: TreeRecipe,
-        space: FeatureBins,
-        bin_new: Callable[[Any], Any],
+        learner: TreeLearner,
+        draws: Draws | None,
+        rng: np.random.Generator,
         validation: Records | None,
         n_threads: int,
         each: Callable[..., Any],
     ) -> None:
-        self.ground = ground
-        self.recipe = recipe
-        self.space = space
-        self.bin_new = bin_new
+        # Without sample weights, which the weights to fit on contain.
+        records = replace(learner.records, weight=None)
+        self.learner = TreeLearner(records, learner.recipe, learner.feature_bins, learner.bin_new)
+        self.draws = draws
+        self.rng = rng
+        self.validation = records if validation is None else validation
         self.n_threads = n_threads
-        # Without sample weights, which the weights to fit on have in them.
-        self.plot = replace(plot_of(ground.records), weight=None)
-        self.validation = self.plot if validation is None else plot_of(validation)
-        self.features = np.arange(space.n_bins.size, dtype=np.int32)
         self.stumps = self._stumps(each) if self._makes_stumps else None
 
     @property
     def _makes_stumps(self) -> bool:
         """Whether trees are as simple as they can be, and there is a faster way."""
-        recipe, d = self.recipe, self.features.size
-        looks_at_all = recipe.n_features(d) == d and self.ground.sampler is None
+        recipe, d = self.learner.recipe, self.learner.feature_bins.n_bins.size
+        looks_at_all = recipe.n_features(d) == d and self.draws is None
         as_grown = recipe.pruning is None and not recipe.cp
         return recipe.max_depth == 1 and as_grown and recipe.criterion != "gain_ratio" and looks_at_all
 
     def _stumps(self, each: Callable[..., Any]) -> Stumps:
-        recipe = self.recipe
+        recipe, records, feature_bins = self.learner.recipe, self.learner.records, self.learner.feature_bins
         settings = Settings(
             CRITERIA[recipe.criterion],
             1,
             recipe.min_samples_split,
             recipe.min_samples_leaf,
-            self.features.size,
+            feature_bins.n_bins.size,
             recipe.break_ties,
             0,
         )
-        return Stumps(self.plot.bins, self.plot.positive, self.space, settings, each)
+        return Stumps(records.X, records.positive.view(np.uint8), feature_bins, settings, each)
 
     def fit(self, log_weight: Floats, weight: Floats) -> tuple[TreeMembers, LeafAssignment]:
         """Return a tree grown on records of these weights, and the leaves of all of them in it."""
+        records = self.learner.records
         if self.stumps is not None:
-            nodes, leaf = self.stumps.grow(weight * self.plot.cost if self.recipe.criterion == "cost" else weight)
+            by_cost = self.learner.recipe.criterion == "cost"
+            nodes, leaf = self.stumps.grow(weight * records.cost if by_cost else weight)
             members = TreeMembers(Trees.join([nodes]), weighted=True)
             return members, LeafAssignment(leaf[:, None], members.leaves)
-        plot, times = self.plot, None
-        if self.ground.sampler is not None:
-            sample, weight, new_weight = self.ground.draw(log_weight)
-            times = sample.counts
-            if new_weight.size:
-                plot = self._with_new(sample)
-                weight = np.concatenate([weight, new_weight])
-                times = np.concatenate([times, np.ones(new_weight.size, times.dtype)])
-        nodes = self.recipe.grow(
-            plot,
-            self.space,
-            features=self.features,
-            seed=self.ground.seed(),
-            multiplicity=times,
-            cost_weight=weight,
-            validation=self.validation,
-        )
+        sample, weigh = None, _given(weight)
+        if self.draws is not None:
+            sample = self.draws.draw(self.rng)
+            weigh = _given(sampled_weights(sample, records, log_weight))
+        nodes = self.learner.fit(sample, weigh, self.rng, validation=self.validation)
         members = TreeMembers(Trees.join([nodes]), weighted=True)
-        return members, members.assign(self.plot.bins, self.n_threads)
-
-    def _with_new(self, sample: Sample) -> Plot:
-        """Return the records with the synthetic ones of a sample behind them, which cost the mean of their class."""
-        plot, y = self.plot, sample.y_new
-        assert y is not None
-        mean_cost = np.array([plot.cost[plot.positive == side].mean() for side in (0, 1)])
-        return Plot(
-            np.concatenate([plot.bins, self.bin_new(sample.X_new)]),
-            np.concatenate([plot.positive, y.astype(np.uint8)]),
-            np.concatenate([plot.cost, mean_cost[y]]),
-        )
+        return members, members.assign(records.X, self.n_threads)
 
     def join(self, members: Sequence[TreeMembers]) -> TreeMembers:
         """Return one ensemble of the members."""
         return TreeMembers(Trees.join([member.trees.nodes for member in members]), weighted=True)
 
 
-class ModelLearner:
-    """Fit clones of any classifier that takes sample weights.
+class BoostedModels:
+    """Fit clones of any classifier that takes sample weights to weighted records.
 
     Parameters
     ----------
-    ground : Ground
-        Records as they came.
-    estimator : classifier
-    labels : ndarray of shape (2,)
-        The labels of negatives and positives.
+    learner : ModelLearner
+        Of all records.
+    draws : Draws or None
+        Samples of the records that members are fitted to; None for all records.
+    rng : numpy.random.Generator
     """
 
-    def __init__(self, ground: Ground, estimator: Any, labels: NDArray[Any]) -> None:
-        self.ground = ground
-        self.estimator = estimator
-        self.labels = labels
+    def __init__(self, learner: ModelLearner, draws: Draws | None, rng: np.random.Generator) -> None:
+        self.learner = learner
+        self.draws = draws
+        self.rng = rng
 
     def fit(self, log_weight: Floats, weight: Floats) -> tuple[ModelMembers, LeafAssignment]:
-        """Return a model fitted to records of these weights, and the leaves of all of them in it."""
-        records = self.ground.records
-        X, y, size = self.ground.X, records.positive.astype(np.int64), float(len(records))
-        if self.ground.sampler is None:
-            size = size if records.weight is None else records.weight.sum()
-        else:
-            sample, weight, new_weight = self.ground.draw(log_weight)
-            rows = np.flatnonzero(sample.counts)
-            size = sample.counts.sum() + new_weight.size
-            X, y, weight = take_rows(X, rows), y[rows], weight[rows] * sample.counts[rows]
-            if new_weight.size:
-                assert sample.y_new is not None
-                X, y = append_rows(X, sample.X_new), np.concatenate([y, sample.y_new])
-                weight = np.concatenate([weight, new_weight])
-        model = clone(self.estimator)
-        if "random_state" in model.get_params():
-            model.set_params(random_state=self.ground.seed())
-        # As many records as there are: a model that weighs them against a penalty is not to think there is only one.
-        model.fit(X, self.labels[y], sample_weight=weight * size)
-        members = ModelMembers([model], self.labels[1])
-        return members, members.assign(self.ground.X)
+        """Return a model fitted to records of these weights, and its answers to all of them."""
+        records, sample = self.learner.records, None
+        size = len(records) if records.weight is None else records.weight.sum()
+        if self.draws is not None:
+            sample = self.draws.draw(self.rng)
+            weight = sampled_weights(sample, records, log_weight)
+            size = sample.counts.sum() + sample.n_new
+        # The weights sum to the number of records: a model that weighs them against a penalty must see as many.
+        model = self.learner.fit(sample, _given(weight * size), self.rng)
+        members = ModelMembers([model], self.learner.labels[1])
+        return members, members.assign(records.X)
 
     def join(self, members: Sequence[ModelMembers]) -> ModelMembers:
         """Return one ensemble of the members."""
-        return ModelMembers([member.models[0] for member in members], self.labels[1])
+        return ModelMembers([member.models[0] for member in members], self.learner.labels[1])
+
+
+def sampled_weights(sample: Sample, records: Records, log_weight: Floats) -> Floats:
+    """Return the weights in a sample of one copy of each record, and of each synthetic one; the sample's sum to 1."""
+    if not sample.n_new:
+        weight, _ = shares(np.where(sample.counts > 0, log_weight, -np.inf))
+        return weight / (total(weight, sample.counts) or 1.0)
+    weight, _ = shares(log_weight)
+    # A synthetic record takes the mean weight of its class.
+    of_class = np.array([weight[~records.positive].mean(), weight[records.positive].mean()])
+    new = of_class[sample.y_new]
+    return np.append(weight, new) / (total(weight, sample.counts) + new.sum() or 1.0)
+
+
+def _given(weight: Floats) -> Weigh:
+    return lambda records, times: weight

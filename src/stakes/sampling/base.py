@@ -15,12 +15,13 @@ from sklearn.utils import check_consistent_length
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
+from stakes._random import generator
 from stakes._rows import append_rows, fresh_index, take_rows
 from stakes.costs import Costs
 from stakes.exceptions import ClassMeansWarning, CostsError, SamplingError
 from stakes.sampling.rows import drawn_rows
 
-__all__ = ["CostSampler", "Counts", "MemberSampler", "Sample", "generator", "split_classes", "with_class_means"]
+__all__ = ["CostSampler", "Counts", "MemberSampler", "Sample", "split_classes", "with_class_means"]
 
 Counts = NDArray[np.int64]
 
@@ -54,6 +55,11 @@ class Sample:
     counts: Counts
     X_new: Any = None
     y_new: NDArray[np.int64] | None = None
+
+    @property
+    def n_new(self) -> int:
+        """How many synthetic records there are."""
+        return 0 if self.y_new is None else self.y_new.size
 
 
 class MemberSampler(ABC):
@@ -221,7 +227,8 @@ class CostSampler(MemberSampler, BaseSampler):
         """Gather the rows of a sample and describe it in the fitted attributes."""
         rows = self.sample_indices_ = drawn_rows(sample.counts, getattr(self, "n_features_in_", 1))
         X_res, y_res = take_rows(X, rows), take_rows(y, rows)
-        if sample.y_new is not None and sample.y_new.size:
+        if sample.n_new:
+            assert sample.y_new is not None
             label_rows = np.array([np.argmin(positive), np.argmax(positive)])
             if not sample.y_new.all() and np.unique(labels).size > 2:
                 raise SamplingError("which of the other labels a synthetic negative has is not known: merge them in y")
@@ -311,17 +318,3 @@ def split_classes(y: NDArray[Any]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
             f"y has {positives.size} positives and {negatives.size} negatives: a sample needs records of each class"
         )
     return positives, negatives
-
-
-def generator(random_state: Any) -> np.random.Generator:
-    """Return a generator from any kind of seed, without touching the global random state.
-
-    Examples
-    --------
-    >>> from stakes.sampling.base import generator
-    >>> generator(0).random() == generator(0).random()
-    True
-    """
-    if isinstance(random_state, np.random.RandomState):
-        return np.random.default_rng(random_state.randint(2**31 - 1))
-    return np.random.default_rng(random_state)

@@ -8,8 +8,8 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import clone
 
+from stakes._random import seeded
 from stakes._rows import as_table, is_sparse, take_rows
 from stakes.costs import Costs
 from stakes.exceptions import SamplingError
@@ -60,7 +60,7 @@ class ForeignSampler(MemberSampler):
         """Draw a whole sample: the original records in it, and synthetic ones if there are any."""
         if X is None:
             raise SamplingError(f"{type(self.sampler).__name__} samples by the features, and X was not given")
-        sampler = _seeded(self.sampler, rng)
+        sampler = seeded(self.sampler, rng, overrule=True)
         try:
             X_res, labels = sampler.fit_resample(X, self.classes[np.asarray(y, dtype=np.intp)])
         except TypeError as error:  # most of them know arrays and pandas frames only
@@ -73,13 +73,6 @@ class ForeignSampler(MemberSampler):
         if y_res.all() or not y_res.any():
             raise SamplingError(f"{type(self.sampler).__name__} left one class only: change its parameters")
         return sample
-
-
-def _seeded(sampler: Any, rng: np.random.Generator) -> Any:
-    """Return an unfitted copy of `sampler`, with every random state in it drawn from `rng`."""
-    sampler = clone(sampler)
-    seeds = sorted(name for name in sampler.get_params() if name.rpartition("__")[2] == "random_state")
-    return sampler.set_params(**{name: int(rng.integers(2**31 - 1)) for name in seeds})
 
 
 def _by_number(sampler: Any, n: int) -> Sample | None:

@@ -11,7 +11,6 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from stakes.base import MemberClassifier
 from stakes.catalog import list_methods, make_classifier
 from stakes.cost_decision import CostDecisionClassifier
 from stakes.cost_tree import CostTreeClassifier
@@ -22,6 +21,7 @@ from stakes.decision.options import decisions_for, describe
 from stakes.decision.reader import Reader
 from stakes.exceptions import ClassMeansWarning
 from stakes.measures import MEASURES, Measure, sums_of
+from stakes.member_classifier import MemberClassifier
 from stakes.members import LeafAssignment
 from stakes.records import Records
 from stakes.study.data import StudyData

@@ -8,10 +8,10 @@ import numpy as np
 import polars as pl
 
 import stakes
-from stakes.base import MemberClassifier
 from stakes.costs import Costs
 from stakes.curves import cost_curve, gain_curve, iso_cost_lines, operating_point, reliability_curve, roc_points
 from stakes.measures import cost, savings, sums_of
+from stakes.member_classifier import MemberClassifier
 from stakes.study.data import StudyData
 from stakes.study.leaderboard import decision_of, insensitive, intervals, ranked, trained
 from stakes.study.plan import Config, Unit, training_costs

@@ -16,13 +16,15 @@ from sklearn.utils import Tags, get_tags
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from stakes._typing import Floats, Indices
-from stakes.base import MemberClassifier, ValidationRecords, check_classifier, check_features
+from stakes._validation import check_value, classifier, whole
+from stakes.base import check_features
 from stakes.catalog import make_classifier
 from stakes.costs import Costs
 from stakes.decision.cuts import Cut
 from stakes.decision.decision import Decision
 from stakes.decision.reader import Reader, Votes
 from stakes.decision.readings import Readings, Source
+from stakes.member_classifier import MemberClassifier, ValidationRecords
 from stakes.members import ModelMembers
 from stakes.records import Records
 from stakes.teams.blends import CALIBRATION, Blend, cross_fit, fit_best, fit_stack, fit_team
@@ -100,21 +102,15 @@ class BlendClassifier(MemberClassifier):
         if twice := sorted({name for name in names if names.count(name) > 1}):
             raise ValueError(f"estimators has {twice[0]!r} more than once: give each a name of its own")
         for name, estimator in named:
-            check_classifier(f"estimators: {name}", estimator)
+            check_value(f"estimators: {name}", estimator, classifier())
             if not hasattr(estimator, "predict_proba"):
                 raise TypeError(f"estimators: {name}={estimator!r} has no predict_proba, which a blend is made of")
         for name in ("size", "n_bags"):
-            value = getattr(self, name, 1)
-            if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
-                raise ValueError(f"{name}={value!r} is not valid: give a whole number of at least 1")
+            check_value(name, getattr(self, name, 1), whole(1))
 
-    @property
-    def votes_(self) -> Votes:
-        """How the models are combined: by their probabilities only."""
-        return Votes(output="average", voting=False)
-
-    def _default_decision(self) -> Decision:
-        return Decision(output="average", threshold="cost")
+    # The models are combined by their probabilities only.
+    votes_ = Votes(output="average", voting=False)
+    default_decision_ = Decision(output="average", threshold="cost")
 
     def _needs_validation(self) -> bool:
         return False

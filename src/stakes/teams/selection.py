@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from stakes._random import generator
 from stakes._typing import Floats
 from stakes.records import Records
-from stakes.sampling.base import generator
 
 __all__ = ["Stakes", "best_models", "greedy_team"]
 

@@ -1,0 +1,130 @@
+"""What makes the members of all ensembles: trees of the engine, or any classifier, fitted to samples of records."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import has_fit_parameter
+
+from stakes._random import seeded
+from stakes._rows import append_rows, take_columns
+from stakes._typing import Floats, Int32s
+from stakes.records import Records
+from stakes.sampling.base import Sample
+from stakes.sampling.rows import drawn_rows
+from stakes.tree.nodes import FeatureBins, Nodes
+from stakes.tree.recipe import TreeRecipe
+
+__all__ = ["ModelLearner", "TreeLearner", "Weigh"]
+
+Weigh = Callable[[Records, NDArray[np.integer] | None], Floats | None]
+"""From the records of a sample, synthetic ones last, and how often each occurs, to their weights; None for none."""
+
+
+class TreeLearner:
+    """Grows trees of the engine.
+
+    Parameters
+    ----------
+    records : Records
+        Binned records.
+    recipe : TreeRecipe
+    feature_bins : FeatureBins
+        What the bins stand for.
+    bin_new : callable
+        Bins synthetic records.
+    """
+
+    def __init__(
+        self, records: Records, recipe: TreeRecipe, feature_bins: FeatureBins, bin_new: Callable[[Any], Any]
+    ) -> None:
+        self.records = records
+        self.recipe = recipe
+        self.feature_bins = feature_bins
+        self.bin_new = bin_new
+
+    def fit(
+        self,
+        sample: Sample | None,
+        weigh: Weigh,
+        rng: np.random.Generator,
+        *,
+        features: Int32s | None = None,
+        validation: Records | None = None,
+    ) -> Nodes:
+        """Return a tree grown on a sample; on all records if that is None.
+
+        `features` are those that the tree may use, all by default, and `validation` the records to prune on.
+        """
+        records, times = _expanded(self.records, sample, self.bin_new)
+        if features is None:
+            features = np.arange(self.feature_bins.n_bins.size, dtype=np.int32)
+        return self.recipe.grow(
+            records,
+            self.feature_bins,
+            features=features,
+            multiplicity=times,
+            cost_weight=weigh(records, times),
+            seed=int(rng.integers(2**31)),
+            validation=validation,
+        )
+
+
+class ModelLearner:
+    """Fits clones of any classifier.
+
+    Parameters
+    ----------
+    records : Records
+        With features as given by the user.
+    estimator : classifier
+    labels : ndarray of shape (2,)
+        The labels of negatives and positives.
+    pass_costs : bool, default=False
+        Whether members that take costs in `fit` get those of their samples; otherwise they know of none.
+    """
+
+    def __init__(self, records: Records, estimator: Any, labels: NDArray[Any], *, pass_costs: bool = False) -> None:
+        self.records = records
+        self.estimator = estimator
+        self.labels = labels
+        self.pass_costs = pass_costs and has_fit_parameter(estimator, "fp_cost")
+
+    def fit(
+        self,
+        sample: Sample | None,
+        weigh: Weigh,
+        rng: np.random.Generator,
+        *,
+        columns: NDArray[np.intp] | None = None,
+    ) -> Any:
+        """Return a model fitted to a sample, each record as often as it was drawn; to all records if that is None.
+
+        `columns` are the features that it is shown, all by default.
+        """
+        records, times = _expanded(self.records, sample)
+        weight = weigh(records, times)
+        if times is not None:
+            rows = drawn_rows(times, records.X.shape[1])
+            records, weight = records.take(rows), None if weight is None else weight[rows]
+        X = records.X if columns is None else take_columns(records.X, columns)
+        options: dict[str, Any] = {} if weight is None else {"sample_weight": weight}
+        if self.pass_costs:
+            options |= {"fp_cost": records.costs.fp, "fn_cost": records.costs.fn}
+        return seeded(self.estimator, rng).fit(X, self.labels[records.positive.view(np.int8)], **options)
+
+
+def _expanded(
+    records: Records, sample: Sample | None, read: Callable[[Any], Any] = lambda X: X
+) -> tuple[Records, NDArray[np.int64] | None]:
+    """Return the records with the synthetic ones of a sample behind them, and how often each occurs in it."""
+    if sample is None:
+        return records, None
+    if sample.y_new is None or not sample.n_new:
+        return records, sample.counts
+    X = append_rows(records.X, read(sample.X_new))
+    times = np.concatenate([sample.counts, np.ones(sample.n_new, sample.counts.dtype)])
+    return records.with_synthetic(X, sample.y_new == 1), times

@@ -1,0 +1,539 @@
+"""Members, made once in training, and a decision, which may change: the base of trees and ensembles."""
+
+from __future__ import annotations
+
+import copy
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+from joblib import effective_n_jobs
+from numpy.typing import ArrayLike, NDArray
+from sklearn.model_selection import train_test_split
+from sklearn.utils import Tags, check_consistent_length
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from stakes._random import generator
+from stakes._rows import take_rows
+from stakes._typing import Bools, Bytes, Floats
+from stakes._validation import Constraint, fraction
+from stakes.base import COST_NAMES, CostClassifier
+from stakes.costs import Costs
+from stakes.decision.cuts import NO_RECORDS, Cut, Evaluation, apply_cuts, fit_cuts, fixed_cut
+from stakes.decision.decision import Decision
+from stakes.decision.reader import Reader
+from stakes.decision.readings import Readings
+from stakes.decision.thresholds import record_weights
+from stakes.exceptions import CostsError, CostsNeededError, DecisionError
+from stakes.members import LeafAssignment, ModelMembers, TreeMembers
+from stakes.records import Records
+from stakes.table import check_table, read_table
+from stakes.tree.binning import Binned, Binning
+
+__all__ = ["CONSTRAINTS", "MemberClassifier", "ValidationRecords"]
+
+CONSTRAINTS = {
+    "decision": Constraint(
+        lambda value: isinstance(value, Decision | None),
+        "is not a Decision: write Decision(...), or None",
+        DecisionError,
+    ),
+    "validation": fraction("auto", None),
+}
+
+
+class ValidationRecords:
+    """The records on which an ensemble's decisions are tuned, kept so that decisions can change after training.
+
+    Parameters
+    ----------
+    records : Records
+    seen : ndarray of shape (n_records, n_members) or None, default=None
+        Which members were trained on which records, so that only the others judge them; None if all judge all.
+    """
+
+    def __init__(self, records: Records, seen: Bools | None = None) -> None:
+        self.records = records
+        # A bit per member and record: small enough to keep.
+        self._unseen = None if seen is None else np.packbits(~seen.T, axis=1)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_assignment"}
+
+    def assignment(self, members: TreeMembers | ModelMembers, n_threads: int) -> LeafAssignment:
+        """Return the leaves of the records."""
+        if "_assignment" not in vars(self):
+            self._assignment = members.assign(self.records.X, n_threads)
+        return self._assignment
+
+    @property
+    def out_of_bag(self) -> Bools | None:
+        """Whether each member judges each record, of shape (n_records, n_members); None if all judge all."""
+        if self._unseen is None:
+            return None
+        unseen = np.unpackbits(self._unseen, axis=1, count=len(self.records))
+        return np.ascontiguousarray(unseen.T).view(np.bool_)
+
+
+class MemberClassifier(CostClassifier):
+    """Base of trees and ensembles: members, made once in `fit`, and a decision, which may change.
+
+    A subclass says how members are made (`_train`). It has the parameters `decision`, `validation`, `n_jobs` and
+    `random_state`.
+
+    Attributes
+    ----------
+    members_ : TreeMembers or ModelMembers
+    votes_ : Votes
+        How the members vote where a decision does not say.
+    default_decision_ : Decision
+        What ``decision=None`` stands for.
+    """
+
+    _constraints = CONSTRAINTS
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+    @abstractmethod
+    def _read(self, X: Any, *, reset: bool) -> Any:
+        """Return the features in the form that the members take."""
+
+    @abstractmethod
+    def _train(self, records: Records, X: Any, rng: np.random.Generator) -> ValidationRecords | None:
+        """Set `members_`, `votes_` and `default_decision_`; return validation records of its own (out-of-bag), if any.
+
+        `X` has the features of the records as given by the user.
+        """
+
+    def _bin(self, X: Any, max_bins: int, *, reset: bool) -> Bytes:
+        """Return the bins of the features, by a binning that is learnt where `reset` says so."""
+        if isinstance(X, Binned):
+            validate_data(self, X.X, reset=reset, skip_check_array=True)
+            if reset:
+                self.binning_ = X.binning
+            elif X.binning is not self.binning_:
+                raise ValueError("X was binned in another way than the training records: bin it by the same Binning")
+            return X.bins
+        table = read_table(self, X, reset=reset)
+        if reset:
+            self.binning_ = Binning(max_bins, self._n_threads).fit(table)
+        return self.binning_.transform(table)
+
+    @property
+    def _n_threads(self) -> int:
+        return int(effective_n_jobs(self.n_jobs))
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        fp_cost: ArrayLike | None = None,
+        fn_cost: ArrayLike | None = None,
+        tp_cost: ArrayLike | None = None,
+        tn_cost: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        X_val: Any = None,
+        y_val: Any = None,
+        fp_cost_val: ArrayLike | None = None,
+        fn_cost_val: ArrayLike | None = None,
+    ) -> Self:
+        """Train the members, and make the decision ready.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_records, n_features)
+            Features.
+        y : array-like of shape (n_records,)
+            Labels, of two classes.
+        fp_cost, fn_cost : float or array-like of shape (n_records,), default=None
+            Cost of a false positive and of a false negative; those of the constructor by default.
+        tp_cost, tn_cost : float or array-like of shape (n_records,), default=None
+            Cost of a true positive and of a true negative; 0 by default.
+        sample_weight : array-like of shape (n_records,), default=None
+            How often each record counts.
+        X_val, y_val : default=None
+            Validation records to prune, calibrate and tune on, instead of those that `validation` says.
+        fp_cost_val, fn_cost_val : float or array-like, default=None
+            Their costs; what is constant in training need not be given.
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        X, positive = check_table(X), self._encode(y)
+        check_consistent_length(X, positive)
+        n = positive.size
+        given = {"fp_cost": fp_cost, "fn_cost": fn_cost, "tp_cost": tp_cost, "tn_cost": tn_cost}
+        weight = None if sample_weight is None else self._weights(sample_weight, positive)
+        rng = generator(self.random_state)
+        rows, held_out = self._hold_out(positive, weight, explicit=X_val is not None, rng=rng)
+        X_train = take_rows(X, rows) if held_out.size else X
+        counted = rows if weight is None else np.flatnonzero(weight[rows])
+        if counted.size < rows.size:  # zero-weight records do not shape the bins
+            self._read(take_rows(X_train, counted), reset=True)
+        data = self._read(X_train, reset=counted.size == rows.size)
+        costs, known = self._learn_costs(X, n, given, rng)
+        everything = Records(None, positive, costs, weight, known)
+        train = (everything.take(rows) if held_out.size else everything).with_features(data)
+        for_validation = {"y_val": y_val, "fp_cost_val": fp_cost_val, "fn_cost_val": fn_cost_val}
+        validation = None
+        if X_val is None and (alone := [name for name, value in for_validation.items() if value is not None]):
+            raise ValueError(f"{alone[0]} was given without X_val")
+        if X_val is not None:
+            validation = self._explicit_validation(X_val, y_val, fp_cost_val, fn_cost_val)
+        elif held_out.size:
+            features = self._read(take_rows(X, held_out), reset=False)
+            validation = ValidationRecords(everything.take(held_out).with_features(features))
+        self.validation_ = validation
+        made = self._train(train, X_train.X if isinstance(X_train, Binned) else X_train, rng)
+        if self.validation_ is None:
+            self.validation_ = ValidationRecords(train) if self.validation is None else made
+        self._decide_by(self._asked())
+        return self
+
+    def _asked(self) -> Decision | None:
+        """Return the decision that the parameters ask for."""
+        return self.decision
+
+    def _ask(self, decision: Decision | None) -> None:
+        """Set the parameters so that they ask for a decision."""
+        self.decision = decision
+
+    def _weights(self, sample_weight: ArrayLike, positive: Bools) -> Floats:
+        weight = record_weights(sample_weight, positive.size, "X")
+        for of_class, name in ((positive, "positive"), (~positive, "negative")):
+            if not weight[of_class].sum() > 0:
+                raise ValueError(f"sample_weight is zero for all records of the {name} class: both are needed")
+        return weight
+
+    def _needs_validation(self) -> bool:
+        """Whether records must be held out when it is left to the classifier."""
+        decision = self._asked()
+        return decision is not None and decision.needs_validation
+
+    def _hold_out(
+        self, positive: Bools, weight: Floats | None, *, explicit: bool, rng: np.random.Generator
+    ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Return the rows to train on and the rows to hold out; those that do not count are in neither part."""
+        everyone, none = np.arange(positive.size), np.empty(0, np.intp)
+        share = self.validation
+        if share == "auto":
+            share = 0.2 if self._needs_validation() else None
+        if explicit or not isinstance(share, float | np.floating):
+            return everyone, none
+        counted = everyone if weight is None else np.flatnonzero(weight)
+        seed = int(rng.integers(2**31 - 1))
+        try:
+            train, held_out = train_test_split(counted, test_size=share, stratify=positive[counted], random_state=seed)
+        except ValueError:  # of scikit-learn, on parts with fewer records than classes
+            train = held_out = none
+        if any(np.unique(positive[part]).size < 2 for part in (train, held_out)):
+            smaller = np.bincount(positive[counted]).min()
+            raise ValueError(
+                f"the smaller class has {smaller} record(s), too few to hold out a validation set of {share:.0%}: pass "
+                "X_val, or validation=None to use the training records"
+            )
+        return np.sort(train), np.sort(held_out)
+
+    def _explicit_validation(self, X_val: Any, y_val: Any, fp_cost: Any, fn_cost: Any) -> ValidationRecords:
+        if y_val is None:
+            raise ValueError("X_val was given without y_val")
+        features = self._read(X_val, reset=False)
+        positive = self._is_positive(y_val, "y_val")
+        check_consistent_length(X_val, positive)
+        given = {"fp_cost": fp_cost, "fn_cost": fn_cost, "tp_cost": None, "tn_cost": None}
+        try:
+            costs = self._costs_of(X_val, positive.size, given, needed=True)
+        except CostsNeededError:
+            raise CostsNeededError(
+                "costs differ from record to record in training: pass fp_cost_val= and fn_cost_val= with X_val; and "
+                "where tp_cost or tn_cost do, pass fn_cost - tp_cost and fp_cost - tn_cost in their place"
+            ) from None
+        except CostsError as error:
+            raise CostsError(f"fp_cost_val and fn_cost_val: {error}") from None
+        assert costs is not None
+        known = None
+        if self.cost_estimators_ is not None:
+            known = self._costs_of(X_val, positive.size, dict.fromkeys(COST_NAMES), needed=True)
+        return ValidationRecords(Records(features, positive, costs, known_costs=known))
+
+    def _decide_by(self, decision: Decision | None, cut: Cut | None = None, **limits: float | None) -> None:
+        self.decision_ = self.default_decision_ if decision is None else decision
+        settled = replace(self.decision_, output=self.decision_.output or self.votes_.output)
+        self.reader_ = self._new_reader([settled])
+        if cut is None:
+            (cut,) = self._own_cuts([settled], self.reader_, **limits)
+        self.cut_ = replace(cut, decision=settled)
+
+    def _reader(self, decisions: Sequence[Decision]) -> Reader:
+        """Return what reads the scores of decisions: the one in force, also of models without validation records."""
+        return self.reader_ if self.reader_.reads(decisions) else self._new_reader(decisions)
+
+    def _new_reader(self, decisions: Sequence[Decision], validation: ValidationRecords | None = None) -> Reader:
+        """Return what reads the scores of decisions, with the choices about members made."""
+        reader, validation = Reader(decisions, self.votes_), validation or self.validation_
+        for leaf in reader.leaves:
+            self.members_.check_leaf(leaf)
+        if reader.needs_records:
+            if validation is None:
+                raise DecisionError(NO_RECORDS)
+            reader.fit(validation.assignment(self.members_, self._n_threads), validation.records, validation.out_of_bag)
+        return reader
+
+    def _own_cuts(
+        self,
+        decisions: Sequence[Decision],
+        reader: Reader,
+        max_fpr: float | None = None,
+        max_acted: float | None = None,
+    ) -> list[Cut]:
+        """Return the cuts chosen on the classifier's own validation records."""
+        if self.validation_ is None or not any(decision.tunes_cut for decision in decisions):
+            return [fixed_cut(decision) for decision in decisions]
+        readings = self._validation_readings(reader)
+        return fit_cuts(decisions, readings, self.validation_.records, max_fpr=max_fpr, max_acted=max_acted)
+
+    def _validation_readings(self, reader: Reader) -> Readings:
+        assert self.validation_ is not None
+        return reader.read(
+            self.validation_.assignment(self.members_, self._n_threads),
+            self.validation_.records.known,
+            out_of_bag=self.validation_.out_of_bag,
+            n_threads=self._n_threads,
+        )
+
+    @property
+    def costs_acted_(self) -> bool:
+        """Whether costs acted in training, so that scores contain them and are compared with no threshold by cost."""
+        check_is_fitted(self)
+        return not self.default_decision_.needs_costs
+
+    @property
+    def needs_costs_(self) -> bool:
+        """Whether the decision in force needs the costs of the records to be decided on."""
+        check_is_fitted(self)
+        return self.reader_.needs_costs or self.cut_.threshold.needs_costs
+
+    def read(
+        self,
+        decisions: Sequence[Decision],
+        X: Any,
+        *,
+        fp_cost: ArrayLike | None = None,
+        fn_cost: ArrayLike | None = None,
+        tp_cost: ArrayLike | None = None,
+        tn_cost: ArrayLike | None = None,
+        validation: Records | None = None,
+    ) -> Readings:
+        """Return the scores of records by many decisions, before calibration and threshold.
+
+        What decisions choose about the members (their thresholds, their votes' weights by error) is chosen on the
+        classifier's own validation records. `stakes.decision.cuts.fit_cuts` chooses the rest, on any records.
+
+        Parameters
+        ----------
+        decisions : sequence of Decision
+            `stakes.decisions_for` lists all that make sense.
+        X : array-like or data frame of shape (n_records, n_features)
+            Features.
+        fp_cost, fn_cost, tp_cost, tn_cost : float or array-like of shape (n_records,), default=None
+            The costs of these records, needed only where members vote by them.
+        validation : Records, default=None
+            Make the choices about members on these records, instead of the classifier's own validation records.
+
+        Returns
+        -------
+        readings : Readings
+        """
+        check_is_fitted(self)
+        given = {"fp_cost": fp_cost, "fn_cost": fn_cost, "tp_cost": tp_cost, "tn_cost": tn_cost}
+        if validation is None:
+            reader = self._reader(decisions)
+        else:
+            features = self._read(validation.X, reset=False)
+            reader = self._new_reader(decisions, ValidationRecords(validation.with_features(features)))
+        return self._read_by(reader, X, given, needed=False)[0]
+
+    def read_validation(self, decisions: Sequence[Decision]) -> tuple[Readings, Records]:
+        """Return the scores of the classifier's own validation records by many decisions, and the records.
+
+        Parameters
+        ----------
+        decisions : sequence of Decision
+
+        Returns
+        -------
+        readings : Readings
+            Out-of-bag, each record is read by the members that were not trained on it; one that all were trained on
+            has no score (``readings.known``).
+        records : Records
+        """
+        check_is_fitted(self)
+        if self.validation_ is None:
+            raise DecisionError(NO_RECORDS)
+        return self._validation_readings(self._reader(decisions)), self.validation_.records
+
+    def evaluate(
+        self,
+        decisions: Sequence[Decision],
+        X: Any,
+        *,
+        fp_cost: ArrayLike | None = None,
+        fn_cost: ArrayLike | None = None,
+        tp_cost: ArrayLike | None = None,
+        tn_cost: ArrayLike | None = None,
+        cuts: Sequence[Cut] | None = None,
+    ) -> Evaluation:
+        """Return scores, outcomes and thresholds of records by many decisions: nothing is trained again.
+
+        Parameters
+        ----------
+        decisions : sequence of Decision
+            `stakes.decisions_for` lists all that make sense.
+        X : array-like or data frame of shape (n_records, n_features)
+            Features.
+        fp_cost, fn_cost, tp_cost, tn_cost : float or array-like of shape (n_records,), default=None
+            The costs of these records, as in `predict`.
+        cuts : sequence of Cut, default=None
+            Calibration and threshold of each decision, of `stakes.decision.cuts.fit_cuts`; by default they are chosen
+            on the classifier's own validation records.
+
+        Returns
+        -------
+        evaluation : Evaluation
+            `outcomes` has a row for each decision; `scores` and `thresholds` an entry.
+
+        Examples
+        --------
+        >>> from stakes import CostBaggingClassifier, decisions_for
+        >>> from stakes.datasets import make_churn
+        >>> data = make_churn(500, random_state=0)
+        >>> forest = CostBaggingClassifier(n_estimators=10, random_state=0)
+        >>> forest = forest.fit(data.frame, data.target, fp_cost=1, fn_cost=5)
+        >>> decisions = [option.decision for option in decisions_for(forest)]
+        >>> forest.evaluate(decisions, data.frame).outcomes.shape == (len(decisions), 500)
+        True
+        """
+        check_is_fitted(self)
+        given = {"fp_cost": fp_cost, "fn_cost": fn_cost, "tp_cost": tp_cost, "tn_cost": tn_cost}
+        reader = self._reader(decisions)
+        if cuts is None:
+            cuts = self._own_cuts(decisions, reader)
+        readings, costs = self._read_by(reader, X, given, needed=any(cut.threshold.needs_costs for cut in cuts))
+        return apply_cuts(cuts, readings, costs)
+
+    def with_decision(
+        self,
+        decision: Decision | None,
+        *,
+        cut: Cut | None = None,
+        max_fpr: float | None = None,
+        max_acted: float | None = None,
+    ) -> Self:
+        """Return the same trained members with another decision: nothing is trained again.
+
+        Parameters
+        ----------
+        decision : Decision or None
+            None is the default decision of the ensemble.
+        cut : Cut, default=None
+            Calibration and threshold of this decision, chosen elsewhere, such as on out-of-fold scores; by default
+            they are chosen on the classifier's own validation records.
+        max_fpr, max_acted : float, default=None
+            Tune thresholds so that on the validation records the false positive rate, or the share of positive
+            outcomes, is at most this.
+
+        Returns
+        -------
+        classifier
+            A fitted classifier that shares its members with this one.
+        """
+        check_is_fitted(self)
+        for name, limit in (("max_fpr", max_fpr), ("max_acted", max_acted)):
+            if limit is not None and (cut is not None or decision is None or not decision.tunes_threshold):
+                raise DecisionError(f"{name} limits a tuned threshold: choose a decision with threshold='tuned'")
+            if limit is not None and not 0 < limit <= 1:
+                raise DecisionError(f"{name}={limit!r} is not a share above 0 and up to 1")
+        if cut is not None and (decision is None or not self._is_for(cut, decision)):
+            raise DecisionError(f"cut= was chosen for {cut.decision!r}, and not for {decision!r}")
+        other = copy.copy(self)
+        other._ask(decision)
+        other._check_parameters()
+        other._decide_by(decision, cut, max_fpr=max_fpr, max_acted=max_acted)
+        return other
+
+    def _is_for(self, cut: Cut, decision: Decision) -> bool:
+        output = self.votes_.output
+        return replace(cut.decision, output=cut.decision.output or output) == replace(
+            decision, output=decision.output or output
+        )
+
+    def _read_by(self, reader: Reader, X: Any, given: dict[str, Any], *, needed: bool) -> tuple[Readings, Costs | None]:
+        """Return the scores of records, and their costs, which must be known where they are `needed`."""
+        assignment = self.members_.assign(self._read(X, reset=False), self._n_threads)
+        costs = self._costs_of(X, assignment.ids.shape[0], given, needed=needed or reader.needs_costs)
+        return reader.read(assignment, costs, n_threads=self._n_threads), costs
+
+    def predict(
+        self,
+        X: Any,
+        *,
+        fp_cost: ArrayLike | None = None,
+        fn_cost: ArrayLike | None = None,
+        tp_cost: ArrayLike | None = None,
+        tn_cost: ArrayLike | None = None,
+    ) -> NDArray[Any]:
+        """Decide on records.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_records, n_features)
+            Features.
+        fp_cost, fn_cost, tp_cost, tn_cost : float or array-like of shape (n_records,), default=None
+            The costs of these records. What was constant in fit is remembered, and can be overruled: members are
+            not trained again. What differs from record to record must be given where the decision needs it.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_records,)
+        """
+        given = {"fp_cost": fp_cost, "fn_cost": fn_cost, "tp_cost": tp_cost, "tn_cost": tn_cost}
+        check_is_fitted(self)
+        readings, costs = self._read_by(self.reader_, X, given, needed=self.cut_.threshold.needs_costs)
+        return self._decode(self.cut_.outcomes(readings, costs))
+
+    def predict_proba(
+        self,
+        X: Any,
+        *,
+        fp_cost: ArrayLike | None = None,
+        fn_cost: ArrayLike | None = None,
+        tp_cost: ArrayLike | None = None,
+        tn_cost: ArrayLike | None = None,
+    ) -> Floats:
+        """Return the score that decides, as the share of each class: a probability, or a share of votes.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_records, n_features)
+            Features.
+        fp_cost, fn_cost, tp_cost, tn_cost : float or array-like of shape (n_records,), default=None
+            The costs of these records, needed only where members vote by them.
+
+        Returns
+        -------
+        shares : ndarray of shape (n_records, 2)
+            In the order of `classes_`.
+        """
+        given = {"fp_cost": fp_cost, "fn_cost": fn_cost, "tp_cost": tp_cost, "tn_cost": tn_cost}
+        check_is_fitted(self)
+        score = self.cut_.scores(self._read_by(self.reader_, X, given, needed=False)[0])
+        columns = (1.0 - score, score) if self._positive == 1 else (score, 1.0 - score)
+        return np.column_stack(columns)

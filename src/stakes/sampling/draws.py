@@ -1,0 +1,85 @@
+"""The samples of an ensemble's members, drawn one after the other from the same records."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from stakes._rows import take_rows
+from stakes._typing import Bools
+from stakes.costs import Costs
+from stakes.sampling.base import MemberSampler, Sample, with_class_means
+from stakes.sampling.rejection import Bootstrap
+from stakes.sampling.rows import drawn_rows
+
+__all__ = ["Draws"]
+
+
+class Draws:
+    """Draws samples of the same records, with what they share prepared once.
+
+    Parameters
+    ----------
+    sampler : MemberSampler
+    positive : ndarray of shape (n_records,), dtype=bool
+    costs : Costs
+    X : array-like or data frame
+        The features as given by the user.
+    rng : numpy.random.Generator
+        For what is drawn once.
+    n_draws : int
+        How many samples will be drawn.
+    presample : bool, default=False
+        Sample once, and draw bootstraps of the result.
+
+    Attributes
+    ----------
+    has_copies : bool
+        Whether samples repeat records on purpose, so that small leaves may hold nothing but copies of one record.
+    """
+
+    def __init__(
+        self,
+        sampler: MemberSampler,
+        positive: Bools,
+        costs: Costs,
+        X: Any,
+        rng: np.random.Generator,
+        n_draws: int,
+        *,
+        presample: bool = False,
+    ) -> None:
+        if sampler.constant_costs_only and not costs.constant:
+            costs = with_class_means(costs, positive, type(sampler).__name__)
+        self.y = positive.astype(np.int64)
+        self.costs = costs
+        self.X = X
+        self.presampled: Sample | None = None
+        if presample:
+            self.sampler, self.presampled = sampler, sampler.draw(self.y, costs, rng, X)
+        else:
+            self.sampler = sampler.prepare(self.y, costs, rng, n_draws, X)
+        # Equal costs copy nothing: a bootstrap of the records as they are is plain bagging.
+        self.has_copies = self.sampler.only_copies and (
+            self.presampled is None or int(self.presampled.counts.max()) > 1
+        )
+
+    def sample_size(self, seed: Any) -> int:
+        """Return how many records the sample of a member has, synthetic ones aside."""
+        return int(self.draw(np.random.default_rng(seed)).counts.sum())
+
+    def draw(self, rng: np.random.Generator) -> Sample:
+        """Draw the sample of a member."""
+        if self.presampled is None:
+            return self.sampler.draw(self.y, self.costs, rng, self.X)
+        # Each copy of a record, and each synthetic one, is drawn by itself.
+        pre = self.presampled
+        rows = drawn_rows(pre.counts, self.X.shape[1])
+        new = np.empty(0, np.int64) if pre.y_new is None else pre.y_new
+        drawn = Bootstrap().counts(np.concatenate([self.y[rows], new]), self.costs, rng)
+        counts = np.bincount(rows, drawn[: rows.size], minlength=self.y.size).astype(np.int64)
+        if not new.size:
+            return Sample(counts)
+        new_rows = np.repeat(np.arange(new.size), drawn[rows.size :])
+        return Sample(counts, take_rows(pre.X_new, new_rows), new[new_rows])
