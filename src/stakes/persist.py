@@ -1,6 +1,6 @@
 """Model files that load without running code, through skops.
 
-Only types that are named here, or that skops trusts by itself, are ever made from a file. A file tells its format, so
+Only types that are named here, or that skops trusts by itself, are ever made from a file. A file names its format, so
 that an older version can say that it is too old; and a digest of its content, so that damage is noticed. Trees are
 checked before they are used: a crafted one could lead outside its arrays.
 """
@@ -43,7 +43,7 @@ from stakes.members import ModelMembers, TreeMembers
 from stakes.metacost import MetaCostClassifier
 from stakes.records import Records
 from stakes.rivals import PreparedLogisticRegression
-from stakes.sampling import CPRSampler, HybridSampler, OverSampler, SMOTESampler, UnderSampler
+from stakes.sampling.registry import SAMPLERS
 from stakes.teams.blends import Stack, Team
 from stakes.teams.classifiers import CostStackingClassifier, CostTeamClassifier, OutOfFold
 from stakes.tree.binning import Binning
@@ -79,8 +79,8 @@ OWN_TYPES = (
     CostBaggingClassifier, CostBoostClassifier, CostDecisionClassifier, CostTreeClassifier, MetaCostClassifier,
     CostTeamClassifier, CostStackingClassifier, Team, Stack, OutOfFold,
     EncodedClassifier, Costs, Decision, Cut, Reader, Source, Votes, CostEstimators, TreeMembers, ModelMembers, Trees,
-    Nodes, FeatureBins, Binning, ValidationRecords, Records, CPRSampler, HybridSampler, OverSampler, SMOTESampler,
-    UnderSampler, *CALIBRATIONS.values(), *THRESHOLDS.values(),
+    Nodes, FeatureBins, Binning, ValidationRecords, Records, *SAMPLERS.values(), *CALIBRATIONS.values(),
+    *THRESHOLDS.values(),
     PreparedLogisticRegression, Plain, Pairs,
 )  # fmt: skip
 TRUSTED = (
@@ -90,7 +90,7 @@ TRUSTED = (
     "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
     # What an imputer remembers of its input.
     "numpy.dtype",
-    # How gradient boosting is told to check categories: a function of scikit-learn with some of its arguments.
+    # How gradient boosting checks categories: a function of scikit-learn with some of its arguments.
     "functools.partial",
     "sklearn.utils.validation.check_array",
     # LightGBM keeps its trees as text.
@@ -129,8 +129,8 @@ def save(
     info : dict, default=None
         Plain data to keep with the model; `read_info` returns it.
     validation : bool, default=False
-        Whether to keep the validation records. Without them the file is smaller, and holds no records of anyone. The
-        model predicts the same, but cannot tune another decision: ``with_decision`` then says so.
+        Whether to keep the validation records. Without them the file is smaller, and contains no records. The
+        model predicts the same, but cannot tune another decision: ``with_decision`` raises an error.
     trusted : iterable of str, default=()
         Types of other packages in the model, such as ``"lightgbm.sklearn.LGBMClassifier"``. They must be named again to
         load it.
@@ -216,7 +216,7 @@ def load(path: str | Path, *, trusted: Iterable[str] = ()) -> Any:
         return _rebuilt(skops.io.loads(content, trusted=allowed), _unpack, {})
     except ModelFileError:
         raise
-    except Exception as error:  # whatever a damaged or crafted file leads to, nothing of it is to be used
+    except Exception as error:  # a damaged or crafted file can raise anything
         raise _damaged(path) from error
 
 
@@ -253,7 +253,7 @@ def read_info(path: str | Path) -> dict[str, Any]:
 
 
 def _read(path: Path) -> tuple[bytes, dict[str, Any]]:
-    """Return the content of a model file, and what it says of itself."""
+    """Return the content of a model file, and its description."""
     try:
         content = path.read_bytes()
         with ZipFile(io.BytesIO(content)) as archive:

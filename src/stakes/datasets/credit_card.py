@@ -22,7 +22,7 @@ TABLE = Table(
 
 FEATURES = ("Time", *(f"V{i}" for i in range(1, 29)), "Amount")
 SECONDS_PER_DAY = 86_400
-# Records are ordered by time, so the first day can also be told by position where the time is left out.
+# Records are ordered by time, so the days can also be separated by position where the time is left out.
 N_RECORDS, N_DAY_ONE, N_DAY_ONE_FRAUDS = 284_807, 144_786, 281
 
 DESCRIPTION = """\
@@ -44,7 +44,7 @@ def load_credit_card_fraud(data_dir: DataDir = None, *, fp_cost: float = 5.0, so
         Overhead of a false alarm, in euros. The published experiments use 1, 2 and 5.
     source : {"local", "openml"}, default="local"
         Read a local file, or fetch data set 1597 from OpenML with scikit-learn (needs pandas). Where OpenML leaves
-        out the feature `Time`, so does the result, and the days are told apart by position.
+        out the feature `Time`, so does the result, and the days are separated by position.
 
     Returns
     -------
@@ -82,7 +82,7 @@ def _day_two(frame: pl.DataFrame, target: NDArray[np.int64]) -> Rows:
         return np.flatnonzero(frame["Time"].to_numpy() >= SECONDS_PER_DAY)
     if len(target) != N_RECORDS or target[:N_DAY_ONE].sum() != N_DAY_ONE_FRAUDS:
         raise ValueError(
-            "without the column Time the days are told apart by position, and these are not the published records "
+            "without the column Time the days are separated by position, and these are not the published records "
             "in their order: use the publisher's file"
         )
     return np.arange(N_DAY_ONE, N_RECORDS)

@@ -59,7 +59,7 @@ class DonationCosts:
         X = frame.select(pl.col(self.features).cast(pl.Float64)).to_numpy()
         model = make_pipeline(SimpleImputer(strategy="median", keep_empty_features=True), LinearRegression())
         model.fit(X[donors], donation[donors])
-        # A straight line leaves the range of real donations for people with an extraordinary history.
+        # The regression extrapolates beyond the range of real donations.
         return np.clip(model.predict(X), donation[donors].min(), donation[donors].max())
 
 

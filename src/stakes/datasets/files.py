@@ -1,4 +1,4 @@
-"""Find and read a table of a dataset, whatever it is packed in: Parquet, text, ZIP, OpenML."""
+"""Find and read a table of a dataset: Parquet, text, ZIP archives, OpenML."""
 
 from __future__ import annotations
 

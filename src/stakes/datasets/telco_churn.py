@@ -25,7 +25,7 @@ TABLE = Table(
 )
 
 NUMBERS = {"SeniorCitizen": pl.Int64, "tenure": pl.Int64, "MonthlyCharges": pl.Float64, "TotalCharges": pl.Float64}
-# In the order of the file; its customerID says nothing about a customer and is left out.
+# In the order of the file; its customerID is no feature and is left out.
 FEATURES = (
     "gender", "SeniorCitizen", "Partner", "Dependents", "tenure", "PhoneService", "MultipleLines", "InternetService",
     "OnlineSecurity", "OnlineBackup", "DeviceProtection", "TechSupport", "StreamingTV", "StreamingMovies", "Contract",

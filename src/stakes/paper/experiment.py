@@ -1,4 +1,4 @@
-"""Run an application by the paper's protocol, and write and return what came of it."""
+"""Run an application by the paper's protocol, and write and return its results."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ PARTIAL_NOTE = (
 
 @dataclass(frozen=True)
 class PaperResult:
-    """What came of an application.
+    """The results of an application.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""The comparison for people and for programs: a page in markdown, a file of values, and tables on a terminal."""
+"""The comparison as a page in markdown, a table of values, and tables on a terminal."""
 
 from __future__ import annotations
 

@@ -105,7 +105,7 @@ class Trial:
     directory : str
         Where its results are kept, within the directory of the application.
     dataset : CostDataset
-        All records; it says how to split them, and how to estimate costs that are not known when deciding.
+        All records, with how they are split, and how costs are estimated that are not known when deciding.
     overhead : float or None
         What a false alarm costs, where several are tried.
     stumps : str
@@ -209,7 +209,7 @@ APPLICATIONS = {
             shown=("profit", "roi", "tpr", "fpr", "auc"),
             train_costs=("class means", "record"),
             record_costs="(0.68, amt - 0.68)",
-            # One donor in twenty, and no split that tells most of some part to be donors: with a cp all trees would be
+            # One record in twenty is a donor, and in no leaf are donors the majority: with a cp all trees would be
             # single leaves. Those of the paper do split.
             tree={**RPART, "cp": 0.0},
         ),

@@ -26,7 +26,7 @@ from stakes.study.plan import settings_for, training_costs
 
 __all__ = ["Unit", "average", "run_unit", "unfitted", "units_of"]
 
-# What tells one model of a trial from another; its repeats are averaged.
+# What identifies a model of a trial; its repeats are averaged.
 IDENTITY = ("method", "name", "family", "train_costs", *DECISION_FIELDS)
 
 

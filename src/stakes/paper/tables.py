@@ -77,7 +77,7 @@ class Line:
     rank : int or None
         Its place: in the paper's table, or among all of our models that are listed there.
     name, trees, train_costs, calibration, output, members, threshold, alpha : str
-        The columns of the paper; `trees` tells how large ours are, `members` how those of a DMECC-ensemble decide.
+        The columns of the paper; `trees` is the size of our trees, `members` how those of a DMECC-ensemble decide.
     figures : dict of str to float
         Ours on test records; for a row of the paper alone, the printed ones.
     printed : dict of str to float
@@ -133,7 +133,7 @@ def best_printed(application: str, limit: float | None) -> tuple[float, float]:
 
 
 def merge(application: Application, trials: Sequence[Trial], boards: Sequence[pl.DataFrame]) -> pl.DataFrame:
-    """Return the models of all trials in one table, each with what tells it from those of other trials."""
+    """Return the models of all trials in one table, with the columns that identify their trial."""
     merged = []
     for trial, board in zip(trials, boards, strict=True):
         costs = {setting: _train_costs(application, trial, setting) for setting in board["train_costs"].unique()}

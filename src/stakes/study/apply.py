@@ -33,7 +33,7 @@ BATCH = 1 << 16
 
 @dataclass(frozen=True)
 class Applied:
-    """What was decided.
+    """A summary of the decisions on a file.
 
     Attributes
     ----------
@@ -78,7 +78,7 @@ def apply_model(
     model_path : path
         A model file of a study.
     data_path : path
-        New records, as CSV or Parquet: all features of the study, and whatever the costs need, in any order.
+        New records, as CSV or Parquet: all features of the study, and the columns of the costs, in any order.
     out_path : path
         Where to write: Parquet if it ends in ``.parquet``, CSV otherwise. Added to each record are
 
@@ -92,7 +92,7 @@ def apply_model(
     fp_cost, fn_cost : str or float, default=None
         Today's costs: numbers, or arithmetic over the columns of the new file. Those of the study by default.
     keep : iterable of str, default=None
-        The columns of the new file to copy; all by default. Without any, records are told by their numbers.
+        The columns of the new file to copy; all by default. Without any, records are numbered.
     batch_size : int, default=65536
         How many records to hold in memory.
     progress : callable, default=None
@@ -131,7 +131,7 @@ def apply_model(
 
 
 class _Task:
-    """The model, and what it needs of each record; what is missing is said before anything is written."""
+    """A model with the columns that it needs; missing ones are an error before anything is written."""
 
     def __init__(
         self,

@@ -160,7 +160,7 @@ def _open(path: Path) -> IO[bytes]:
 
 
 def _is_parquet(path: Path) -> bool:
-    """Return whether a file is in the Parquet format, whatever it is called."""
+    """Return whether a file is in the Parquet format, by its content."""
     with open(path, "rb") as file:
         return file.read(4) == b"PAR1"
 

@@ -99,7 +99,7 @@ class Store:
             path.unlink(missing_ok=True)
 
     def add(self, key: str, results: pl.DataFrame) -> None:
-        """Add the results of a finished unit; the name of its file tells what must be in it."""
+        """Add the results of a finished unit; the name of its file has a digest of it."""
         content = _parquet(results)
         write_atomically(self.directory / UNITS / f"{key}.{self._digest(key, content)}.parquet", content)
 
