@@ -32,11 +32,12 @@ class CostDecisionClassifier(MemberClassifier):
     ----------
     estimator : classifier
         Anything with `fit` and `predict_proba`: logistic regression, gradient boosting, LightGBM, XGBoost ...
-    calibration : {"sigmoid", "isotonic", "logistic_bounded"}, default=None
+    calibration : {"sigmoid", "platt_logit", "isotonic", "logistic_bounded"}, default=None
         How the probability is calibrated on validation records; "platt" is another name for "sigmoid".
-    threshold : {"cost", "tuned", "half"}, default=None
-        Positive iff the probability is above the record's T_cs; above the threshold that was cheapest on validation
-        records; or above 0.5. None is "cost", or "half" where the records were weighted.
+    threshold : {"cost", "scaled", "tuned", "half"}, default=None
+        Positive iff the probability is above the record's T_cs; above T_cs with its odds times the factor that was
+        cheapest on validation records; above the threshold that was; or above 0.5. None is "cost", or "half" where the
+        records were weighted.
     weighted : bool, default=False
         Train with each record weighted by its cost (FRAMEWORK 4): the probability then contains the costs already.
     prefit : bool, default=False

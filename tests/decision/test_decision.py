@@ -59,7 +59,7 @@ def test_its_text_makes_it_again() -> None:
 def test_costs_are_needed_by_what_compares_with_the_threshold_of_a_record_and_by_nothing_else() -> None:
     for member, threshold in product(CHOICES["member"], CHOICES["threshold"]):
         decision = Decision(member=member, threshold=threshold)  # type: ignore[arg-type]
-        assert decision.needs_costs == (member == "cost" or threshold == "cost")
+        assert decision.needs_costs == (member == "cost" or threshold in ("cost", "scaled"))
 
 
 def test_validation_records_are_needed_by_what_is_chosen_on_them_and_by_nothing_else() -> None:

@@ -17,16 +17,16 @@ from stakes import (
 )
 
 ENSEMBLES = {
-    "bagging": (CostBaggingClassifier(n_estimators=7, random_state=0), 219),
-    "weighted": (CostBaggingClassifier(n_estimators=7, weighted=True, random_state=0), 252),
-    "models": (CostBaggingClassifier(LogisticRegression(), n_estimators=5, random_state=0), 54),
-    "tree": (CostTreeClassifier(max_depth=4, validation=0.3, random_state=0), 25),
-    "boosting": (CostBoostClassifier(n_estimators=7, validation=0.3, random_state=0), 15),
+    "bagging": (CostBaggingClassifier(n_estimators=7, random_state=0), 231),
+    "weighted": (CostBaggingClassifier(n_estimators=7, weighted=True, random_state=0), 258),
+    "models": (CostBaggingClassifier(LogisticRegression(), n_estimators=5, random_state=0), 61),
+    "tree": (CostTreeClassifier(max_depth=4, validation=0.3, random_state=0), 37),
+    "boosting": (CostBoostClassifier(n_estimators=7, validation=0.3, random_state=0), 23),
     "dmecc boosting": (
         CostBoostClassifier(n_estimators=7, decision=Decision(member="cost"), validation=0.3, random_state=0),
-        15,
+        23,
     ),
-    "any": (CostDecisionClassifier(LogisticRegression(), validation=0.3, random_state=0), 9),
+    "any": (CostDecisionClassifier(LogisticRegression(), validation=0.3, random_state=0), 16),
 }
 
 

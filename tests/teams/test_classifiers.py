@@ -180,7 +180,7 @@ def test_labels_of_any_kind_and_either_class_can_be_positive(kind):
 
 
 @BOTH
-@pytest.mark.parametrize("threshold", ["half", "cost", "tuned"])
+@pytest.mark.parametrize("threshold", ["half", "cost", "scaled", "tuned"])
 def test_decisions_are_tuned_on_cross_fitted_probabilities(kind, threshold):
     decision = Decision(output="average", threshold=threshold)
     clf = fitted(kind).with_decision(decision)
@@ -215,7 +215,7 @@ def test_a_decision_about_votes_is_refused():
 def test_evaluating_many_decisions_is_deciding_one_after_the_other(kind):
     clf = fitted(kind)
     X, _, fp, fn = records()
-    decisions = [Decision(output="average", threshold=t) for t in ("half", "cost", "tuned")]
+    decisions = [Decision(output="average", threshold=t) for t in ("half", "cost", "scaled", "tuned")]
     outcomes = clf.evaluate(decisions, X, fp_cost=fp, fn_cost=fn).outcomes
     for decision, row in zip(decisions, outcomes, strict=True):
         np.testing.assert_array_equal(clf.with_decision(decision).predict(X, fp_cost=fp, fn_cost=fn) == 1, row)

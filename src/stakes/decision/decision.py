@@ -43,12 +43,14 @@ class Decision:
         The weight of a member's vote: "equal"; by its error on validation records "log_odds", "accuracy", "exp_odds"
         or "squared_odds"; or "node", the mean weight of the records in the leaf, for weighted ensembles. None is what
         is natural: equal for bagging, node for weighted ensembles, the rule's own alpha for boosting.
-    calibration : {"logistic", "logistic_bounded", "platt", "isotonic"}, default=None
+    calibration : {"logistic", "logistic_bounded", "platt", "platt_logit", "isotonic"}, default=None
         What makes a probability of the score (FRAMEWORK 7.5).
-    threshold : {"half", "cost", "tuned"}, default="half"
-        Positive iff the score is above 0.5; above the record's T_cs; or above the threshold that is cheapest on
-        validation records. On uncalibrated votes the last two are majority threshold adjustment; MEC-voting, which
-        multiplies each vote by the cost of its being wrong, has the same outcomes as "cost" on votes (FRAMEWORK 8.3).
+    threshold : {"half", "cost", "scaled", "tuned"}, default="half"
+        Positive iff the score is above 0.5; above the record's T_cs; above T_cs with its odds times the factor that is
+        cheapest on validation records, which follows costs and mends probabilities that are off by a factor; or above
+        the threshold that is cheapest on validation records. On uncalibrated votes "cost" and "tuned" are majority
+        threshold adjustment; MEC-voting, which multiplies each vote by the cost of its being wrong, has the same
+        outcomes as "cost" on votes (FRAMEWORK 8.3).
 
     Examples
     --------

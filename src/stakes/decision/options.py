@@ -15,7 +15,10 @@ from stakes.tree.leaves import LEAVES
 
 __all__ = ["DecisionOption", "decisions_for", "describe"]
 
-THRESHOLDS = ("half", "cost", "tuned")
+FITTED = ("platt", "platt_logit", "isotonic")
+VOTE_THRESHOLDS = ("half", "cost", "tuned")
+# Scaled odds mean something where the score is a probability.
+THRESHOLDS = ("half", "cost", "scaled", "tuned")
 # How members vote, and the leaf probability that they go by.
 VOTES = [("label", "frequency"), *product(("cost", "tuned"), LEAVES)]
 
@@ -60,7 +63,7 @@ def decisions_for(estimator: Any) -> list[DecisionOption]:
     >>> forest = CostBaggingClassifier(n_estimators=5, random_state=0).fit(data.frame, data.target)
     >>> options = decisions_for(forest)
     >>> len(options)
-    219
+    231
     >>> print(options[1].description)
     mean probability, above T_cs
     """
@@ -70,7 +73,7 @@ def decisions_for(estimator: Any) -> list[DecisionOption]:
     if not estimator.votes_.averages:
         return list(_of_boosting(estimator.decision_.member, estimator.decision_.leaf))
     if not isinstance(estimator.members_, TreeMembers):
-        return list(_of_models(len(estimator.members_)))
+        return list(_of_models(len(estimator.members_) if estimator.votes_.voting else 1))
     if estimator.members_.weighted:
         return list(_of_weighted_trees())
     return list(_of_trees(len(estimator.members_)))
@@ -79,14 +82,13 @@ def decisions_for(estimator: Any) -> list[DecisionOption]:
 def _of_trees(n_members: int) -> Iterator[DecisionOption]:
     for leaf, threshold in product(LEAVES, THRESHOLDS):
         yield _option(Decision(leaf=leaf, output="average", threshold=threshold))
-    for calibration in ("platt", "isotonic"):
-        for threshold in ("half", "cost", "tuned"):
-            yield _option(Decision(output="average", calibration=calibration, threshold=threshold))
+    for calibration, threshold in product(FITTED, THRESHOLDS):
+        yield _option(Decision(output="average", calibration=calibration, threshold=threshold))
     if n_members == 1:
         # One vote is the outcome: only how it is cast matters. By T_cs or T_thr it is the mean probability's decision.
         yield _option(Decision(output="vote"))
         return
-    for (member, leaf), weight, threshold in product(VOTES, VOTE_WEIGHTS, THRESHOLDS):
+    for (member, leaf), weight, threshold in product(VOTES, VOTE_WEIGHTS, VOTE_THRESHOLDS):
         decision = Decision(leaf=leaf, member=member, output="vote", vote_weight=weight, threshold=threshold)
         yield _option(decision)
 
@@ -94,23 +96,24 @@ def _of_trees(n_members: int) -> Iterator[DecisionOption]:
 def _of_weighted_trees() -> Iterator[DecisionOption]:
     for leaf, threshold in product(LEAVES, THRESHOLDS):
         yield _option(Decision(leaf=leaf, output="average", threshold=threshold))
-    for (member, leaf), weight, threshold in product(VOTES, ("node", *VOTE_WEIGHTS), THRESHOLDS):
+    for (member, leaf), weight, threshold in product(VOTES, ("node", *VOTE_WEIGHTS), VOTE_THRESHOLDS):
         decision = Decision(leaf=leaf, member=member, output="vote", vote_weight=weight, threshold=threshold)
         yield _option(decision)
 
 
 def _of_models(n_members: int) -> Iterator[DecisionOption]:
-    for calibration, threshold in product((None, "platt", "isotonic"), THRESHOLDS):
+    for calibration, threshold in product((None, *FITTED), THRESHOLDS):
         decision = Decision(output="average", calibration=calibration, threshold=threshold)
         yield _option(decision)
     if n_members > 1:
-        for member, weight, threshold in product(("label", "cost", "tuned"), VOTE_WEIGHTS, THRESHOLDS):
+        for member, weight, threshold in product(("label", "cost", "tuned"), VOTE_WEIGHTS, VOTE_THRESHOLDS):
             yield _option(Decision(member=member, output="vote", vote_weight=weight, threshold=threshold))
 
 
 def _of_boosting(member: str, leaf: str) -> Iterator[DecisionOption]:
     """Return the decisions of boosting, whose members voted in a certain way while they were trained."""
-    for calibration, threshold in product((None, "logistic", "logistic_bounded", "platt", "isotonic"), THRESHOLDS):
+    probabilities = product(("logistic", "logistic_bounded", *FITTED), THRESHOLDS)
+    for calibration, threshold in [*product((None,), VOTE_THRESHOLDS), *probabilities]:
         decision = Decision(member=member, leaf=leaf, output="vote", calibration=calibration, threshold=threshold)
         yield _option(decision)
 
@@ -128,7 +131,12 @@ _WEIGHTS = {
     "squared_odds": "weights ((1-eps)/eps)^2",
     "node": "weights of the leaf",
 }
-_THRESHOLDS = {"half": "above 0.5", "cost": "above T_cs", "tuned": "above T_thr"}
+_THRESHOLDS = {
+    "half": "above 0.5",
+    "cost": "above T_cs",
+    "scaled": "above T_cs with scaled odds",
+    "tuned": "above T_thr",
+}
 
 
 def describe(decision: Decision) -> str:

@@ -1,4 +1,4 @@
-"""What a score is compared with: one half, the record's own T_cs, or the number that is cheapest on some records.
+"""What a score is compared with: 0.5, the record's own T_cs, T_cs with scaled odds, or the cheapest number.
 
 To add a kind of threshold, write a subclass of `Threshold` and a line in `THRESHOLDS`.
 """
@@ -11,13 +11,14 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import logit
 
 from stakes.costs import Costs
 from stakes.decision.thresholds import best_cut
 from stakes.exceptions import CostsNeededError
 from stakes.records import Records
 
-__all__ = ["THRESHOLDS", "CostThreshold", "Half", "Limits", "Threshold", "Tuned"]
+__all__ = ["THRESHOLDS", "CostThreshold", "Half", "Limits", "Scaled", "Threshold", "Tuned"]
 
 Floats = NDArray[np.float64]
 
@@ -78,9 +79,7 @@ class CostThreshold(Threshold):
 
     def __call__(self, costs: Costs | None) -> float | Floats:
         """Return T_cs of each record."""
-        if costs is None:
-            raise CostsNeededError("this decision needs the costs of the records: pass fp_cost= and fn_cost=")
-        return costs.threshold()
+        return _cost_threshold(costs)
 
 
 @dataclass(frozen=True)
@@ -104,4 +103,61 @@ class Tuned(Threshold):
         return self.value
 
 
-THRESHOLDS: dict[str, type[Threshold]] = {"half": Half, "cost": CostThreshold, "tuned": Tuned}
+@dataclass(frozen=True)
+class Scaled(Threshold):
+    """T_cs with its odds times a factor: p / (1 - p) > factor x C_FP / C_FN.
+
+    It follows the costs of each record as T_cs does. The factor mends probabilities whose odds are too large or too
+    small by the same factor, as those of sampled or weighted records are. It is the one with the least total cost on
+    some records; but it stays 1 unless it gains more there than two standard errors of that gain, because a factor
+    that only fits the noise of these records costs money on others.
+
+    Examples
+    --------
+    >>> from stakes import Costs
+    >>> from stakes.decision.threshold_rules import Scaled
+    >>> Scaled(3.0)(Costs(fp=5, fn=[20.0, 95.0])).round(3)
+    array([0.429, 0.136])
+    """
+
+    factor: float
+
+    needs_data = True
+    needs_costs = True
+
+    @classmethod
+    def fit(cls, scores: Floats, records: Records, limits: Limits) -> Scaled:
+        """Choose the factor: a record is positive iff the odds of its score, divided by those of T_cs, are above it."""
+        threshold = np.broadcast_to(records.known.threshold(), len(records))
+        # Odds of nothing or infinity: no factor changes the outcome of these records.
+        fixed = (scores <= 0) | (scores >= 1) | (threshold <= 0) | (threshold >= 1)
+        inner = ~fixed
+        ratio = np.empty(len(records))
+        ratio[inner] = logit(scores[inner]) - logit(threshold[inner])
+        beyond = np.abs(ratio[inner]).max(initial=0.0) + 1.0
+        ratio[fixed] = np.where(scores[fixed] > threshold[fixed], beyond, -beyond)
+        loss = np.where(fixed, 0.0, records.loss)
+        if_negative, if_positive = np.where(records.positive, loss, 0.0), np.where(records.positive, 0.0, loss)
+        counted = limits.counted(records)
+        chosen = best_cut(ratio, if_negative, if_positive, limits=counted).threshold
+        saved = np.where(ratio > 0, if_positive, if_negative) - np.where(ratio > chosen, if_positive, if_negative)
+        weight = np.ones(len(records)) if records.weight is None else records.weight
+        error = np.sqrt((saved[saved != 0] ** 2 / weight[saved != 0]).sum())
+        one_is_allowed = all(counts[ratio > 0].sum() / (counts.sum() or 1.0) <= at_most for counts, at_most in counted)
+        return cls(1.0 if one_is_allowed and saved.sum() <= 2 * error else float(np.exp(np.clip(chosen, -600, 600))))
+
+    def __call__(self, costs: Costs | None) -> float | Floats:
+        """Return the threshold of each record."""
+        threshold = _cost_threshold(costs)
+        if self.factor == 1:
+            return threshold
+        return self.factor * threshold / (1 - threshold + self.factor * threshold)
+
+
+THRESHOLDS: dict[str, type[Threshold]] = {"half": Half, "cost": CostThreshold, "scaled": Scaled, "tuned": Tuned}
+
+
+def _cost_threshold(costs: Costs | None) -> float | Floats:
+    if costs is None:
+        raise CostsNeededError("this decision needs the costs of the records: pass fp_cost= and fn_cost=")
+    return costs.threshold()
