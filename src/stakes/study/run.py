@@ -181,7 +181,9 @@ def _decision_costs(unit: Unit, ratios: Sequence[str]) -> list[str]:
 
 def _wanted(classifier: MemberClassifier, unit: Unit) -> list[Decision]:
     """Return the decisions of a unit."""
-    return [o.decision for o in decisions_for(classifier) if o.decision.member in unit.members]
+    wanted = [o.decision for o in decisions_for(classifier) if o.decision.member in unit.members]
+    # Left out until decisions are tuned by cross-fitting: one more thing to tune on the records that judge.
+    return [d for d in wanted if d.threshold != "scaled" and d.calibration != "platt_logit"]
 
 
 def _decide(
