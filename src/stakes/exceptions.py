@@ -121,6 +121,57 @@ class ClassMeansWarning(StakesWarning):
     """
 
 
+class TrainingWarning(StakesWarning):
+    """Training went well by its own rules, and yet what came of it is hardly of use.
+
+    Examples
+    --------
+    >>> from stakes.exceptions import FewRoundsWarning, OneClassWarning, TrainingWarning
+    >>> issubclass(FewRoundsWarning, TrainingWarning) and issubclass(OneClassWarning, TrainingWarning)
+    True
+    """
+
+
+class FewRoundsWarning(TrainingWarning):
+    """Boosting of n rounds kept fewer than min(10, n / 10), because the next member was of no use.
+
+    A member without an error also ends boosting, and is no reason to warn.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from stakes import CostBoostClassifier
+    >>> from stakes.exceptions import FewRoundsWarning
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("error", FewRoundsWarning)
+    ...     try:
+    ...         CostBoostClassifier().fit([[1], [1], [1]], [0, 1, 1])
+    ...     except FewRoundsWarning as warning:
+    ...         print(warning)
+    boosting kept 1 of 100 rounds: the next member was no better than chance. Try deeper trees or another variant
+    """
+
+
+class OneClassWarning(TrainingWarning):
+    """All training records are decided alike, although mistakes of the class that is never decided for cost something.
+
+    That can be right, where one class costs far more than the other.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from stakes import CostTreeClassifier
+    >>> from stakes.exceptions import OneClassWarning
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("error", OneClassWarning)
+    ...     try:
+    ...         CostTreeClassifier().fit([[1], [1], [1]], [0, 1, 1])
+    ...     except OneClassWarning as warning:
+    ...         print(warning)
+    all 3 training records are decided to be positive: compare with the cost of doing that without a model
+    """
+
+
 class StudyError(ValueError):
     """A study that cannot be run as asked: bad input, or a results directory that does not fit.
 

@@ -28,6 +28,7 @@ from stakes.decision.readings import Readings
 from stakes.decision.thresholds import record_weights
 from stakes.exceptions import CostsError, CostsNeededError, DecisionError
 from stakes.members import LeafAssignment, ModelMembers, TreeMembers
+from stakes.one_class import warn_if_one_class
 from stakes.records import Records
 from stakes.table import check_table, read_table
 from stakes.tree.binning import Binned, Binning
@@ -196,7 +197,14 @@ class MemberClassifier(CostClassifier):
         if self.validation_ is None:
             self.validation_ = ValidationRecords(train) if self.validation is None else made
         self._decide_by(self._asked())
+        warn_if_one_class(train, self._outcomes_of)
         return self
+
+    def _outcomes_of(self, records: Records) -> Bools:
+        """Return the outcomes of records in the form that the members take."""
+        assignment = self.members_.assign(records.X, self._n_threads)
+        readings = self.reader_.read(assignment, records.known, n_threads=self._n_threads)
+        return self.cut_.outcomes(readings, records.known)
 
     def _asked(self) -> Decision | None:
         """Return the decision that the parameters ask for."""

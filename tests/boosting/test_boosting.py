@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -27,7 +28,7 @@ from stakes.boosting import RULES, CostBoostClassifier
 from stakes.boosting.learners import BoostedTrees
 from stakes.boosting.loop import DONE, LARGE, PERFECT, USELESS, shares
 from stakes.boosting.rules import make_rule
-from stakes.exceptions import CostsNeededError, DecisionError
+from stakes.exceptions import CostsNeededError, DecisionError, FewRoundsWarning, OneClassWarning
 from stakes.metrics import tuned_threshold
 from stakes.records import Records
 
@@ -104,6 +105,27 @@ def test_adacost_by_fan_stops_at_once_where_costs_are_equal_and_by_epsilon_or_a_
         assert (going.n_rounds_, going.stop_reason_) == (15, DONE)
 
 
+def test_few_rounds_are_warned_of_unless_a_perfect_member_ended_them(small: Any) -> None:
+    plain = {"errors": "plain", "redraws": 0}
+    degenerate = CostBoostClassifier(sampling="under", variant_params=plain, random_state=0)
+    with pytest.warns(FewRoundsWarning, match=r"kept \d of 100 rounds: the next member was no better than chance"):
+        degenerate.fit(small.X, small.y, fn_cost=9.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", FewRoundsWarning)
+        CostBoostClassifier().fit(np.arange(20.0).reshape(20, 1), np.arange(20) > 12)
+        degenerate.set_params(n_estimators=degenerate.n_rounds_ * 10).fit(small.X, small.y, fn_cost=9.0)
+
+
+def test_one_class_for_all_is_warned_of_unless_that_is_free(small: Any) -> None:
+    published = CostBoostClassifier(variant="adac2", variant_params={"costs_per_round": "full"})
+    with pytest.warns(OneClassWarning, match="all 240 training records are decided to be positive"):
+        published.fit(small.X, small.y, fn_cost=9.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", OneClassWarning)
+        CostBoostClassifier(variant="adac2").fit(small.X, small.y, fn_cost=9.0)
+        published.fit(small.X, small.y, fp_cost=0.0, fn_cost=9.0)
+
+
 def hard_cases() -> dict[str, tuple[Any, Any]]:
     rng = np.random.default_rng(1)
     X = rng.normal(size=(80, 3))
@@ -135,7 +157,7 @@ def hard_costs(n: int) -> dict[str, tuple[Any, Any]]:
 
 @each_variant
 @pytest.mark.parametrize("case", hard_cases())
-@pytest.mark.filterwarnings("error")
+@pytest.mark.filterwarnings("error", "ignore::stakes.exceptions.TrainingWarning")
 def test_ensembles_are_finite_and_not_empty_whatever_the_costs(variant: str, case: str) -> None:
     X, y = hard_cases()[case]
     for fp, fn in hard_costs(len(y)).values():

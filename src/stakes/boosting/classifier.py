@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -13,14 +14,14 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from stakes._typing import Bools, Floats
 from stakes.boosting.learners import BoostedModels, BoostedTrees
-from stakes.boosting.loop import boost
+from stakes.boosting.loop import USELESS, boost
 from stakes.boosting.rules import Rule, make_rule
 from stakes.cost_tree import CostTreeClassifier
 from stakes.decision.cuts import Cut
 from stakes.decision.decision import Decision
 from stakes.decision.reader import Reader, Votes
 from stakes.ensemble import EnsembleClassifier, without_zero_weights
-from stakes.exceptions import DecisionError
+from stakes.exceptions import DecisionError, FewRoundsWarning
 from stakes.learners import ModelLearner, TreeLearner
 from stakes.member_classifier import ValidationRecords
 from stakes.members import LeafAssignment, ModelMembers, TreeMembers
@@ -231,6 +232,13 @@ class CostBoostClassifier(EnsembleClassifier):
         self.estimator_errors_ = np.array(boosted.errors)
         self.n_rounds_ = len(boosted.members)
         self.stop_reason_ = boosted.stop_reason
+        if self.stop_reason_ == USELESS and self.n_rounds_ < min(10, self.n_estimators / 10):
+            warnings.warn(
+                f"boosting kept {self.n_rounds_} of {self.n_estimators} rounds: the next member was no better than "
+                "chance. Try deeper trees or another variant",
+                FewRoundsWarning,
+                stacklevel=3,
+            )
         self.votes_ = _votes(rule, self.estimator_weights_)
         if isinstance(self.members_, ModelMembers) and not acted:
             acted = any(getattr(model, "costs_acted_", False) for model in self.members_.models)
