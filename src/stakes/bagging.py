@@ -24,6 +24,7 @@ from stakes.metrics import savings_score, total_cost
 from stakes.progress import progress
 from stakes.records import Records
 from stakes.sampling.draws import Draws
+from stakes.tree.leaves import SMOOTHED
 from stakes.tree.nodes import Nodes
 from stakes.tree.recipe import TreeRecipe
 from stakes.tree.trees import Trees
@@ -220,8 +221,8 @@ class CostBaggingClassifier(EnsembleClassifier):
             self.votes_ = Votes(output=output, by_node=self.weighted)
             leaf = self._tree.leaf
             if draws.has_copies and leaf == "frequency":
-                # A leaf of copies is pure however many there are; curtailed leaves take their ancestors' frequencies.
-                leaf = "curtailment"
+                # A leaf of copies is pure however many there are; smoothed leaves are drawn to their ancestors.
+                leaf = SMOOTHED
         else:
             pass_costs = not self.weighted and not sampler.uses_costs
             seen = self._fit_models(records, draws, seeds, base_rate, pass_costs=pass_costs)

@@ -17,7 +17,7 @@ from stakes._rows import take_columns
 from stakes._typing import Bytes
 from stakes.exceptions import DecisionError
 from stakes.sampling.prior import prior_correction
-from stakes.tree.leaves import leaf_labels, leaf_probabilities, node_weights
+from stakes.tree.leaves import AUTO, leaf_labels, leaf_probabilities, node_weights
 from stakes.tree.trees import Trees
 
 __all__ = ["LeafAssignment", "LeafTable", "ModelMembers", "Prior", "TreeMembers"]
@@ -204,7 +204,7 @@ class ModelMembers:
 
     def check_leaf(self, leaf: str) -> None:
         """Raise an error if answers have no probability of this name."""
-        if leaf != "frequency":
+        if leaf not in ("frequency", AUTO):
             raise DecisionError(f"leaf={leaf!r} is about trees, and the members are not: choose leaf='frequency'")
 
     def assign(self, X: Any, n_threads: int = 1) -> LeafAssignment:

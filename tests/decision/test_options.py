@@ -17,10 +17,10 @@ from stakes import (
 )
 
 ENSEMBLES = {
-    "bagging": (CostBaggingClassifier(n_estimators=7, random_state=0), 231),
-    "weighted": (CostBaggingClassifier(n_estimators=7, weighted=True, random_state=0), 258),
+    "bagging": (CostBaggingClassifier(n_estimators=7, random_state=0), 265),
+    "weighted": (CostBaggingClassifier(n_estimators=7, weighted=True, random_state=0), 298),
     "models": (CostBaggingClassifier(LogisticRegression(), n_estimators=5, random_state=0), 61),
-    "tree": (CostTreeClassifier(max_depth=4, validation=0.3, random_state=0), 37),
+    "tree": (CostTreeClassifier(max_depth=4, validation=0.3, random_state=0), 41),
     "boosting": (CostBoostClassifier(n_estimators=7, validation=0.3, random_state=0), 23),
     "dmecc boosting": (
         CostBoostClassifier(n_estimators=7, decision=Decision(member="cost"), validation=0.3, random_state=0),

@@ -622,9 +622,9 @@ def test_choices_are_charged_by_real_costs_and_votes_cast_by_known_ones(weighted
     for m in range(n_members):
         own = p[ids[:, m]]
         cheapest = min(bill(own > cut) for cut in [-1.0, *own])
-        assert bill(own > reader.member_thresholds_["frequency"][m]) == pytest.approx(cheapest)
+        assert bill(own > reader.member_thresholds_["auto"][m]) == pytest.approx(cheapest)
         error = bill(own > known.threshold()) / bill(~positive)
-        assert reader.member_errors_["cost", "frequency"][m] == pytest.approx(error)
+        assert reader.member_errors_["cost", "auto"][m] == pytest.approx(error)
 
 
 # Many decisions on members trained once, and cuts fitted elsewhere

@@ -13,7 +13,7 @@ from stakes.tree.leaves import LEAVES
 __all__ = ["Decision"]
 
 CHOICES: dict[str, tuple[str | None, ...]] = {
-    "leaf": tuple(LEAVES),
+    "leaf": (None, *LEAVES),
     "member": ("label", "cost", "tuned"),
     "output": (None, "average", "vote"),
     "vote_weight": (None, *VOTE_WEIGHTS, "node"),
@@ -28,9 +28,11 @@ class Decision:
 
     Parameters
     ----------
-    leaf : str, default="frequency"
-        The probability of a leaf: "frequency", "laplace", "m_estimate", "curtailment", "curtailment_laplace" or
-        "curtailment_m_estimate" (FRAMEWORK 5.3).
+    leaf : str, default=None
+        The probability of a leaf: "frequency", "laplace", "m_estimate", "curtailment", "curtailment_laplace",
+        "curtailment_m_estimate" or "shrinkage" (see `stakes.tree.leaves`). None is "frequency", but for members that
+        compare it with a threshold: the leaves of deep trees are pure, so that their frequencies are on the same side
+        of any threshold. There it is "shrinkage" for trees, and nothing for other models, which have no leaves.
     member : {"label", "cost", "tuned"}, default="label"
         How each member comes to its vote: by the label of the leaf; by its probability and the record's costs,
         P+ > T_cs; or by its probability and the threshold that is cheapest on validation records, P+ > T_thr. The
@@ -63,7 +65,7 @@ class Decision:
     stakes.exceptions.DecisionError: output='average' has no votes: leave out vote_weight, or choose output='vote'
     """
 
-    leaf: str = "frequency"
+    leaf: str | None = None
     member: str = "label"
     output: str | None = None
     vote_weight: str | None = None
@@ -83,9 +85,12 @@ class Decision:
             )
         if named and self.output is None:
             object.__setattr__(self, "output", "vote")
+        if self.leaf is None and self.member == "label":
+            object.__setattr__(self, "leaf", "frequency")
 
     def __repr__(self) -> str:
-        changed = [f"{f.name}={getattr(self, f.name)!r}" for f in fields(self) if getattr(self, f.name) != f.default]
+        usual = {f.name: f.default for f in fields(self)} | ({"leaf": "frequency"} if self.member == "label" else {})
+        changed = [f"{name}={getattr(self, name)!r}" for name in usual if getattr(self, name) != usual[name]]
         return f"Decision({', '.join(changed)})"
 
     @property

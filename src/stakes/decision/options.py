@@ -63,7 +63,7 @@ def decisions_for(estimator: Any) -> list[DecisionOption]:
     >>> forest = CostBaggingClassifier(n_estimators=5, random_state=0).fit(data.frame, data.target)
     >>> options = decisions_for(forest)
     >>> len(options)
-    231
+    265
     >>> print(options[1].description)
     mean probability, above T_cs
     """
@@ -150,7 +150,7 @@ def describe(decision: Decision) -> str:
     'votes by T_cs, weights 1-eps, above T_thr'
     """
     parts = ["mean probability" if decision.output == "average" else _CASTS[decision.member]]
-    if decision.leaf != "frequency":
+    if decision.leaf not in (None, "frequency"):
         parts[0] += f" ({decision.leaf.replace('_', ' ')})"
     if decision.vote_weight is not None:
         parts.append(_WEIGHTS[decision.vote_weight])

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stakes.decision.decision import Decision
+from stakes.tree.leaves import AUTO
 
 __all__ = ["OWN", "Readings", "Source"]
 
@@ -31,9 +32,10 @@ class Source(NamedTuple):
     @classmethod
     def of(cls, decision: Decision, output: str) -> Source:
         """Return the source of a decision; `output` is that of the ensemble, for decisions that leave it open."""
+        leaf = decision.leaf or AUTO
         if (decision.output or output) == "average":
-            return cls("average", decision.leaf)
-        leaf = "" if decision.member == "label" else decision.leaf
+            return cls("average", leaf)
+        leaf = "" if decision.member == "label" else leaf
         return cls("vote", leaf, decision.member, decision.vote_weight or OWN)
 
 

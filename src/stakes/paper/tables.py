@@ -265,7 +265,7 @@ def _decision_columns(row: dict[str, Any]) -> dict[str, Any]:
     votes = decision.output == "vote"
     tuned = "T_mthr" if votes and decision.calibration is None else "T_thr"
     # Leaf probabilities do not matter to votes by label.
-    leaf = decision.leaf if decision.output == "average" or decision.member != "label" else "frequency"
+    leaf = (decision.leaf if decision.output == "average" or decision.member != "label" else None) or "frequency"
     own = "own" if row["family"] == "boosting" else "1"
     return {
         "calibration": " ".join(filter(None, (_word(LEAVES, leaf), _word(CALIBRATIONS, decision.calibration)))),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -10,10 +11,12 @@ import numpy as np
 from stakes._typing import Bools, Floats, Indices
 from stakes.tree.trees import Trees
 
-__all__ = ["LEAVES", "leaf_labels", "leaf_probabilities", "node_weights"]
+__all__ = ["AUTO", "LEAVES", "SMOOTHED", "leaf_labels", "leaf_probabilities", "node_weights"]
 
 # b m: m-estimation pulls a leaf towards the base rate b as m records would, of which b m are positive.
 EXPECTED_POSITIVES = 10.0
+# Shrinkage counts the probability of the node above as this many records.
+SHRINKAGE_RECORDS = 20.0
 
 
 class Counted(NamedTuple):
@@ -22,6 +25,7 @@ class Counted(NamedTuple):
     positive: Floats
     all: Floats
     base_rate: Floats  # of the sample that the tree was grown on
+    above: Callable[[], Floats]  # the probability of the node above, itself shrunken towards those above it
 
 
 def frequency(n: Counted) -> Floats:
@@ -39,15 +43,37 @@ def m_estimate(n: Counted) -> Floats:
     return np.where(n.base_rate > 0, (n.positive + EXPECTED_POSITIVES) / (n.all + _m(n.base_rate)), 0.0)
 
 
-# Name: smoothing, and whether leaves with few records are curtailed first.
-LEAVES: dict[str, tuple[Callable[[Counted], Floats], bool]] = {
-    "frequency": (frequency, False),
-    "laplace": (laplace, False),
-    "m_estimate": (m_estimate, False),
-    "curtailment": (frequency, True),
-    "curtailment_laplace": (laplace, True),
-    "curtailment_m_estimate": (m_estimate, True),
+def shrinkage(n: Counted) -> Floats:
+    """(N+ + k P) / (N + k), P the same of the node above, k = 20 (Agarwal et al. 2022, hierarchical shrinkage)."""
+    return (n.positive + SHRINKAGE_RECORDS * n.above()) / (n.all + SHRINKAGE_RECORDS)
+
+
+class Leaf(NamedTuple):
+    """A way from the records in a leaf to a probability."""
+
+    words: str
+    smoothing: Callable[[Counted], Floats]
+    curtailed: bool = False  # whether leaves with few records are replaced by an ancestor first
+
+
+# To add a way: a function of `Counted`, and a line here.
+LEAVES: dict[str, Leaf] = {
+    "frequency": Leaf("as counted", frequency),
+    "laplace": Leaf("smoothed by one record of either class (Laplace)", laplace),
+    "m_estimate": Leaf("drawn to the base rate (m-estimation)", m_estimate),
+    "curtailment": Leaf("small leaves replaced by the nodes above them (curtailment)", frequency, curtailed=True),
+    "curtailment_laplace": Leaf("curtailment, then Laplace", laplace, curtailed=True),
+    "curtailment_m_estimate": Leaf("curtailment, then m-estimation", m_estimate, curtailed=True),
+    "shrinkage": Leaf("drawn to the nodes above (shrinkage)", shrinkage),
 }
+
+
+# What a decision leaves to the members: smoothed by trees, and nothing to other models.
+AUTO = "auto"
+# Chosen by mean savings on five data sets (churn twice, credit, claims, mammograms). Members of bg, rf, rdf that vote
+# by cost: 0.40 (Laplace 0.36, curtailment 0.34, m-estimation 0.33, frequencies 0.14); copies made by over- and hybrid
+# sampling: 0.46 (0.31, 0.48, 0.40, 0.23). Curtailed members act on no record where positives are rare.
+SMOOTHED = "shrinkage"
 
 
 def leaf_probabilities(trees: Trees, leaf: str, *, weighted: bool = False) -> Floats:
@@ -57,7 +83,7 @@ def leaf_probabilities(trees: Trees, leaf: str, *, weighted: bool = False) -> Fl
     ----------
     trees : Trees
     leaf : str
-        One of LEAVES.
+        One of LEAVES, or "auto" for what is best where leaves are compared with a threshold.
     weighted : bool, default=False
         Whether records count by their weights, in units of the mean weight at the root of their tree, so that Laplace
         and m-estimation add as many records as without weights. Curtailment goes by the number of records.
@@ -77,7 +103,7 @@ def leaf_probabilities(trees: Trees, leaf: str, *, weighted: bool = False) -> Fl
     >>> leaf_probabilities(trees, "frequency", weighted=True), leaf_probabilities(trees, "laplace", weighted=True)
     (array([0.  , 0.75]), array([0.3       , 0.64285714]))
     """
-    smoothing, curtailed = LEAVES[leaf]
+    _, smoothing, curtailed = LEAVES[SMOOTHED if leaf == AUTO else leaf]
     roots = trees.roots[trees.tree_of_leaf]
     amount = trees.nodes.weights if weighted else trees.nodes.counts
     at_root = amount[roots].sum(axis=1)
@@ -86,7 +112,27 @@ def leaf_probabilities(trees: Trees, leaf: str, *, weighted: bool = False) -> Fl
     unit = np.ones(roots.size)
     if weighted:
         np.divide(at_root, trees.nodes.counts[roots].sum(axis=1), out=unit, where=at_root > 0)
-    return smoothing(Counted(amount[node, 1] / unit, amount[node].sum(axis=1) / unit, base_rate))
+    above = partial(_shrunken_above, trees, amount, unit)
+    return smoothing(Counted(amount[node, 1] / unit, amount[node].sum(axis=1) / unit, base_rate, above))
+
+
+def _shrunken_above(trees: Trees, amount: Floats, unit: Floats) -> Floats:
+    """Return, for each leaf, the probability of the node above it, shrunken from the root down."""
+    nodes, parent = trees.nodes, trees.nodes.parent
+    total = amount.sum(axis=1)
+    probability = np.divide(amount[:, 1], total, out=np.zeros(total.size), where=total > 0)
+    # A record of each tree, in units of the amounts; found from its leaves.
+    record = np.ones(len(trees))
+    record[trees.tree_of_leaf] = unit
+    level = trees.roots
+    size = SHRINKAGE_RECORDS * record
+    while level.size:
+        splits = nodes.feature[level] >= 0
+        left, size = nodes.left[level[splits]], np.tile(size[splits], 2)
+        level = np.concatenate([left, left + 1])
+        probability[level] = (amount[level, 1] + size * probability[parent[level]]) / (total[level] + size)
+    leaf_parent = parent[trees.leaves]
+    return probability[np.where(leaf_parent >= 0, leaf_parent, trees.leaves)]
 
 
 def _m(base_rate: Floats) -> Floats:

@@ -1,0 +1,119 @@
+"""Every name of the catalogue does what it promises by default: costs act, in any currency, the right way round."""
+
+from __future__ import annotations
+
+import warnings
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from stakes import Costs, list_methods
+from stakes.catalog import Method
+from stakes.exceptions import StakesWarning
+from stakes.metrics import total_cost
+
+METHODS = list(list_methods())
+PLAIN = [method for method in METHODS if not method.name.startswith("mc-")]
+# Records whose share of positives, and so the cost of a miss that makes both trivial policies bad, differ.
+KINDS = {"balanced": (0.5, 500, 4.0), "5%": (0.05, 1500, 12.0), "0.5%": (0.005, 6000, 100.0)}
+N_NEW = 2000
+# How much less may be acted on where misses are dearer: sampling noise of small ensembles.
+NOISE = 0.03
+
+
+class Data(NamedTuple):
+    """Records to train on, and new ones with the probability that they were made by."""
+
+    X: NDArray[np.float64]
+    y: NDArray[np.int64]
+    costs: Costs
+    new: NDArray[np.float64]
+    new_y: NDArray[np.int64]
+    new_costs: Costs
+    new_probability: NDArray[np.float64]
+
+
+@cache
+def make(kind: str, by_record: bool) -> Data:
+    """Return records with a share of positives, and costs that are constant or differ from record to record."""
+    share, n, fn = KINDS[kind]
+    rng = np.random.default_rng(7)
+    X = rng.normal(size=(n + N_NEW, 4))
+    score = 2.0 * X[:, 0] + X[:, 1] - X[:, 2] * (X[:, 3] > 0)
+    low, high = -30.0, 30.0
+    for _ in range(60):  # the intercept that gives this share of positives
+        middle = (low + high) / 2
+        low, high = (middle, high) if (1 / (1 + np.exp(-score - middle))).mean() < share else (low, middle)
+    probability = 1 / (1 + np.exp(-score - low))
+    y = (rng.random(n + N_NEW) < probability).astype(np.int64)
+    amount = rng.lognormal(0, 0.7, n + N_NEW) if by_record else np.ones(n + N_NEW)
+    fp, other = (0.5 + rng.random(n + N_NEW), fn * amount) if by_record else (1.0, fn)
+
+    def part(rows: slice) -> Costs:
+        return Costs(fp=fp[rows], fn=other[rows]) if by_record else Costs(fp=fp, fn=other)
+
+    train, new = slice(0, n), slice(n, None)
+    return Data(X[train], y[train], part(train), X[new], y[new], part(new), probability[new])
+
+
+def decide(method: Method, data: Data, *, on_fp: float = 1.0, on_fn: float = 1.0, costs: bool = True) -> Any:
+    """Return which new records a fresh classifier acts on, by the costs times some factors, or by equal ones."""
+    sizes = {"n_estimators": 40 if method.family == "boosting" else 15}
+    classifier = method.make(random_state=0, **{k: v for k, v in sizes.items() if k in method.make.names})
+
+    def given(of: Costs) -> dict[str, Any]:
+        return {"fp_cost": of.fp * on_fp, "fn_cost": of.fn * on_fn} if costs else {"fp_cost": 1.0, "fn_cost": 1.0}
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", StakesWarning)
+        classifier.fit(data.X, data.y, **given(data.costs))
+        return classifier.predict(data.new, **given(data.new_costs)) == 1
+
+
+def cost_of(acted: Any, data: Data) -> float:
+    acted = np.broadcast_to(acted, data.new_y.shape)
+    return total_cost(data.new_y, acted, fp_cost=data.new_costs.fp, fn_cost=data.new_costs.fn)
+
+
+def check(method: Method, kind: str, by_record: bool) -> None:
+    """Check all promises of a method on one kind of data."""
+    data = make(kind, by_record)
+    acted = decide(method, data)
+    without = decide(method, data, costs=False)
+    if method.costs == "none":
+        np.testing.assert_array_equal(acted, without)
+    else:
+        assert (acted != without).any(), "costs change no decision"
+        policies = {False: cost_of(False, data), True: cost_of(True, data)}
+        if np.unique(acted).size == 1:
+            # With so few positives a method may fall back on the cheaper policy without a model, but on no other.
+            assert kind == "0.5%", f"acts on {'all' if acted[0] else 'none'}"
+            assert policies[bool(acted[0])] == min(policies.values())
+        dearer = decide(method, data, on_fn=4.0)
+        assert dearer.mean() >= acted.mean() - NOISE, "misses cost more, and fewer records are acted on"
+    for factor in (100.0, 0.01):
+        np.testing.assert_array_equal(decide(method, data, on_fp=factor, on_fn=factor), acted)
+
+
+@pytest.mark.parametrize("by_record", [False, True])
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_model_is_worth_having_on_all_kinds_of_data(kind: str, by_record: bool) -> None:
+    data = make(kind, by_record)
+    best = data.new_probability > data.new_costs.threshold()
+    assert cost_of(best, data) < 0.85 * min(cost_of(False, data), cost_of(True, data))
+
+
+@pytest.mark.parametrize("method", PLAIN, ids=lambda m: m.name)
+def test_costs_act_by_default_in_any_currency_and_in_the_right_direction(method: Method) -> None:
+    check(method, "5%", by_record=method.costs == "record")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("by_record", [False, True], ids=["constant", "record"])
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("method", METHODS, ids=lambda m: m.name)
+def test_costs_act_by_default_on_every_kind_of_data(method: Method, kind: str, by_record: bool) -> None:
+    check(method, kind, by_record)
