@@ -8,10 +8,10 @@ from __future__ import annotations
 import numpy as np
 
 from stakes._jit import inlined
-from stakes._typing import Ints, Uint32s
+from stakes._typing import Float32s, Floats, Int32s, Ints, Uint32s
 from stakes.tree.criteria import COST, GINI, children_loss, gini_loss
 from stakes.tree.nodes import BINS, MISSING
-from stakes.tree.splitting import NOT_SEEN, Feature, Scratch, Split, Totals
+from stakes.tree.splitting import NOT_SEEN, Feature, Split, Totals
 
 __all__ = ["can_scan_narrow", "can_scan_weights", "scan_narrow", "scan_weights"]
 
@@ -29,7 +29,16 @@ def can_scan_narrow(hist: Uint32s, slot: int, feature: Feature, criterion: int) 
 
 @inlined
 def scan_narrow(
-    best: Split, top: int, hist: Uint32s, slot: int, feature: Feature, totals: Totals, min_leaf: int, scratch: Scratch
+    best: Split,
+    top: int,
+    hist: Uint32s,
+    slot: int,
+    feature: Feature,
+    totals: Totals,
+    min_leaf: int,
+    sums: Uint32s,
+    score: Float32s,
+    score_bits: Int32s,
 ) -> tuple[Split, int]:
     """Return the better of `best` and the best cut of a narrow histogram by the Gini criterion; and the best score.
 
@@ -37,7 +46,6 @@ def scan_narrow(
     by ``2 d^2 / (left right whole)``, with d = left positives x whole - left x all positives. `top` is the best score
     of other features, and all scores are compared by their bits: those of floats that are not negative are in order.
     """
-    sums, score, score_bits = scratch.narrow_sums, scratch.narrow_score, scratch.narrow_score_bits
     j, n_bins, all_p, all_n = feature.row, feature.n_bins, totals.positive, totals.negative
     total = np.uint32(0)
     for bin_ in range(n_bins):
@@ -91,13 +99,14 @@ def scan_weights(
     criterion: int,
     min_leaf: int,
     count_bits: int,
-    scratch: Scratch,
+    sums: Ints,
+    score: Floats,
+    score_bits: Ints,
 ) -> Split:
     """Return the better of `best` and the best cut of a histogram of weights by the Gini or the cost criterion.
 
     All cuts are judged, also those after empty bins. Scores are compared by their bits, as in `scan_narrow`.
     """
-    sums, score, score_bits = scratch.sums, scratch.score, scratch.score_bits
     j, n_bins = feature.row, feature.n_bins
     all_p, all_n, all_c = totals
     by_cost = criterion == COST

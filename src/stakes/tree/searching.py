@@ -94,7 +94,7 @@ def find_split(
     features, state = drawing
     n_bins, categorical, _ = feature_bins
     bins, payload, positive, rows = records
-    one, used, occupied = scratch.one, scratch.used, scratch.occupied
+    one, used, occupied, sums, score, score_bits, narrow_sums, narrow_score, narrow_score_bits = scratch
     is_narrow = count_bits == 0 and totals.count <= NARROW
     mergeable = can_merge(totals, criterion, min_leaf)
     if n_draw < features.shape[0]:
@@ -124,12 +124,16 @@ def find_split(
                 add_feature(one, used, bins, payload, positive, rows, start, end, number, count_bits)
             elif is_narrow:
                 if can_scan_narrow(narrow, slot, feature, criterion):
-                    best, top = scan_narrow(best, top, narrow, slot, feature, totals, min_leaf, scratch)
+                    best, top = scan_narrow(
+                        best, top, narrow, slot, feature, totals, min_leaf, narrow_sums, narrow_score, narrow_score_bits
+                    )
                     continue
                 pick_narrow(one, used, narrow, slot, j, feature.n_bins)
             else:
                 if count_bits > 0 and not merge and can_scan_weights(hist, slot, feature, criterion):
-                    best = scan_weights(best, hist, slot, feature, totals, criterion, min_leaf, count_bits, scratch)
+                    best = scan_weights(
+                        best, hist, slot, feature, totals, criterion, min_leaf, count_bits, sums, score, score_bits
+                    )
                     continue
                 pick(one, used, hist, slot, j, feature.n_bins, count_bits)
             k = read_used(occupied, one, used, count_bits, merge)

@@ -90,7 +90,10 @@ def _search(
         feature = Feature(number, j, feature_bins.n_bins[number], feature_bins.categorical[number] != 0)
         merge = mergeable and not feature.categorical
         if not merge and can_scan_weights(hist, block, feature, criterion):
-            best = scan_weights(best, hist, block, feature, totals, criterion, min_leaf, count_bits, scratch)
+            best = scan_weights(
+                best, hist, block, feature, totals, criterion, min_leaf, count_bits, scratch.sums, scratch.score,
+                scratch.score_bits,
+            )  # fmt: skip
         else:
             pick(scratch.one, scratch.used, hist, block, j, feature.n_bins, count_bits)
             k = read_used(scratch.occupied, scratch.one, scratch.used, count_bits, merge)
