@@ -69,3 +69,8 @@ def test_a_study_that_fails_has_no_last_line(capsys: pytest.CaptureFixture[str])
     with pytest.raises(RuntimeError), Progress("plain", 2, CONFIG):
         raise RuntimeError
     assert capsys.readouterr().err == ""
+
+
+def test_members_of_boosting_vote_after_training_as_they_did_in_it() -> None:
+    units = plan_units(Config(methods=("dab*", "ab"), repeats=1))
+    assert {unit.method: unit.members for unit in units} == {"ab": ("label",), "dab": ("cost",), "dabt": ("tuned",)}

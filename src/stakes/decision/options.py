@@ -116,6 +116,8 @@ def _of_boosting(member: str, leaf: str) -> Iterator[DecisionOption]:
     for calibration, threshold in [*product((None,), VOTE_THRESHOLDS), *probabilities]:
         decision = Decision(member=member, leaf=leaf, output="vote", calibration=calibration, threshold=threshold)
         yield _option(decision)
+    for weight, threshold in product(VOTE_WEIGHTS, VOTE_THRESHOLDS):
+        yield _option(Decision(member=member, leaf=leaf, output="vote", vote_weight=weight, threshold=threshold))
 
 
 def _option(decision: Decision) -> DecisionOption:

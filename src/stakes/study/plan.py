@@ -161,7 +161,8 @@ def _wanted(patterns: Sequence[str]) -> dict[Method, tuple[str, ...]]:
     for name in methods:
         if name not in chosen or name.startswith("dm-"):
             continue
-        wanted[methods[name]] = ("cost",) if name == "dab" else ("label",)
+        # Members of boosting vote after training as they did in it.
+        wanted[methods[name]] = (methods[name].make.decision.get("member", "label"),)
     for name in dict.fromkeys(chosen):
         if name.startswith("dm-"):
             base = methods[name.removeprefix("dm-")]

@@ -263,13 +263,14 @@ def _certainty(pupil: CostTreeClassifier | int, binned: Binned) -> NDArray[np.fl
 
 
 def _described(unit: Unit, decision: Decision, setting: str, *, taught: bool = False) -> dict[str, Any]:
-    by_cost = decision.member != "label" and unit.method != "dab"
+    family = _family(unit.method)
+    by_cost = decision.member != "label" and family != "boosting"
     name = ("dm-" if by_cost else "") + unit.method
     return {
         "repeat": unit.repeat,
         "method": unit.method,
         "name": f"mc-{name}" if taught else name,
-        "family": _family(unit.method),
+        "family": family,
         "train_costs": unit.train_costs,
         "decision_costs": setting,
         **asdict(decision),
