@@ -11,7 +11,7 @@ author = "The stakes developers"
 copyright = "2026, the stakes developers"
 version = release = stakes.__version__
 
-extensions = ["myst_parser", "numpydoc", "sphinx.ext.autodoc", "sphinx.ext.autosummary"]
+extensions = ["myst_parser", "numpydoc", "sphinx.ext.autodoc", "sphinx.ext.autosummary", "sphinxcontrib.mermaid"]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 exclude_patterns = ["_build", "_templates"]
 templates_path = ["_templates"]
@@ -23,6 +23,7 @@ html_css_files = ["wide.css"]
 
 myst_enable_extensions = ["colon_fence"]
 myst_heading_anchors = 3
+myst_fence_as_directive = ["mermaid"]
 
 autosummary_generate = True
 autodoc_typehints = "none"  # the docstrings have them, in words

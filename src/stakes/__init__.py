@@ -2,7 +2,7 @@
 
 import lazy_loader
 
-__version__ = "0.1.0"
+__version__ = "0.2.0.dev0"
 
 # Imported when first used: scikit-learn and the compiler take seconds, and `stakes --help` needs neither.
 # The names are in __init__.pyi.
