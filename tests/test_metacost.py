@@ -32,7 +32,8 @@ class Oracle(ClassifierMixin, BaseEstimator):
 
 def test_a_perfect_teacher_and_equal_costs_reproduce_the_single_model(records):
     X, y, _ = records
-    clf = MetaCostClassifier(Oracle(), final_estimator=DecisionTreeClassifier(max_depth=3, random_state=0)).fit(X, y)
+    final = DecisionTreeClassifier(max_depth=3, random_state=0)
+    clf = MetaCostClassifier(Oracle(), final_estimator=final, out_of_bag=False).fit(X, y)
     single = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X, y)
     assert clf.relabelled_fraction_ == 0
     np.testing.assert_array_equal(clf.predict(X), single.predict(X))
@@ -114,3 +115,23 @@ def test_the_positive_class_of_the_pupil_is_that_of_the_teacher(records):
     other = MetaCostClassifier(teacher, pos_label="a", random_state=0).fit(X, named, **costs)
     np.testing.assert_array_equal(other.relabelled_ == "a", usual.relabelled_ == 1)
     assert (usual.relabelled_ == 1).mean() > (y == 1).mean()  # so that costs the wrong way round would show
+
+
+@pytest.mark.parametrize(
+    "teacher", [CostTreeClassifier(), CostBaggingClassifier(n_estimators=5, sampling="over")], ids=["tree", "bagging"]
+)
+def test_a_teacher_without_a_bag_relabels_out_of_fold(teacher, records):
+    """A tree that knows the training records by heart would leave their labels as they are."""
+    X, y, _ = records
+    fn = 10.0
+    clf = MetaCostClassifier(teacher, random_state=0).fit(X, y, fp_cost=3.0, fn_cost=fn)
+    by_heart = MetaCostClassifier(teacher, out_of_bag=False, random_state=0).fit(X, y, fp_cost=3.0, fn_cost=fn)
+    assert clf.relabelled_fraction_ > by_heart.relabelled_fraction_ + 0.05
+    again = MetaCostClassifier(teacher, random_state=0).fit(X, y, fp_cost=3.0, fn_cost=fn)
+    np.testing.assert_array_equal(clf.relabelled_, again.relabelled_)
+
+
+def test_records_too_few_for_folds_are_relabelled_by_the_teacher():
+    X, y = np.arange(8.0).reshape(-1, 1), np.array([0, 0, 0, 0, 0, 0, 0, 1])
+    clf = MetaCostClassifier(CostTreeClassifier(), random_state=0).fit(X, y)
+    np.testing.assert_array_equal(clf.relabelled_, y)

@@ -12,6 +12,7 @@ from sklearn.ensemble import BaggingClassifier, HistGradientBoostingClassifier, 
 from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from stakes import (
@@ -21,9 +22,11 @@ from stakes import (
     CostTreeClassifier,
     Decision,
     MetaCostClassifier,
+    decisions_for,
 )
 from stakes._random import seeded
 from stakes.encoded import EncodedClassifier
+from stakes.exceptions import DecisionError, NoEffectWarning
 
 
 def random_tree() -> DecisionTreeClassifier:
@@ -133,3 +136,36 @@ def test_given_validation_records_are_decided_by_estimates_too(large: Any, fresh
     np.testing.assert_array_equal(records.costs.fn, fresh.fn)
     expected = np.maximum(LinearRegression().fit(large.X, large.fn).predict(X), 0)
     np.testing.assert_allclose(records.known.fn, expected)
+
+
+# What has no effect, or no meaning
+
+
+def test_members_without_probabilities_cannot_vote_by_them(small: Any) -> None:
+    clf = CostBaggingClassifier(SVC(), n_estimators=2, random_state=0).fit(small.X, small.y, fp_cost=1.0, fn_cost=4.0)
+    for member in ("cost", "tuned"):
+        with pytest.raises(DecisionError, match=f"member='{member}' needs members with probabilities"):
+            clf.with_decision(Decision(member=member))
+    clf.evaluate([option.decision for option in decisions_for(clf)], small.X)
+    with pytest.raises(DecisionError, match="needs members with probabilities"):
+        CostBaggingClassifier(SVC(), n_estimators=2, decision=Decision(member="cost")).fit(small.X, small.y)
+
+
+def test_a_leaf_that_the_decision_overrules_is_warned_about(small: Any) -> None:
+    tree = CostTreeClassifier(leaf="laplace", decision=Decision(threshold="cost"))
+    with pytest.warns(NoEffectWarning, match=r"write Decision\(leaf='laplace', ...\)"):
+        tree.fit(small.X, small.y)
+    tree.set_params(decision=Decision(leaf="laplace", threshold="cost")).fit(small.X, small.y)
+    for ensemble in (CostBaggingClassifier, CostBoostClassifier):
+        with pytest.warns(NoEffectWarning, match="leaf='laplace' has no effect"):
+            ensemble(CostTreeClassifier(leaf="laplace"), n_estimators=2, decision=Decision()).fit(small.X, small.y)
+
+
+@pytest.mark.parametrize("ensemble", [CostBaggingClassifier, CostBoostClassifier])
+def test_parameters_of_a_member_tree_that_are_the_ensembles_are_warned_about(ensemble: Any, small: Any) -> None:
+    for params, message in (
+        ({"decision": Decision()}, "decision of the member tree has no effect: give it to Cost"),
+        ({"fp_cost": 2.0, "fn_cost": 3.0}, "fp_cost, fn_cost of the member tree have no effect: give them to Cost"),
+    ):
+        with pytest.warns(NoEffectWarning, match=message):
+            ensemble(CostTreeClassifier(**params), n_estimators=2).fit(small.X, small.y)

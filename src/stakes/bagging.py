@@ -194,6 +194,7 @@ class CostBaggingClassifier(EnsembleClassifier):
         return not self._leaves_records_out() and super()._needs_validation()
 
     def _train(self, records: Records, X: Any, rng: np.random.Generator) -> ValidationRecords | None:
+        self._warn_of_ignored_parameters()
         everyone = records
         records, X = without_zero_weights(records, X)
         sampler = self._sampler()

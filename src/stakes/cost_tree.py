@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from stakes._typing import Bytes
 from stakes._validation import Constraint, boolean, choice, number, whole
 from stakes.decision.decision import Decision
 from stakes.decision.reader import Votes
+from stakes.exceptions import NoEffectWarning
 from stakes.member_classifier import CONSTRAINTS, MemberClassifier, ValidationRecords
 from stakes.members import TreeMembers
 from stakes.records import Records
@@ -179,6 +181,7 @@ class CostTreeClassifier(MemberClassifier):
         return self._bin(X, self.max_bins, reset=reset)
 
     def _train(self, records: Records, X: Any, rng: np.random.Generator) -> ValidationRecords | None:
+        self._warn_of_leaf(self.decision)
         recipe = self.recipe()
         nodes = recipe.grow(
             records,
@@ -193,6 +196,16 @@ class CostTreeClassifier(MemberClassifier):
         if recipe.uses_costs:
             self.default_decision_ = Decision(leaf=self.leaf, output="vote")
         return None
+
+    def _warn_of_leaf(self, decision: Decision | None) -> None:
+        """Warn where `leaf` has no effect, because a decision has its own."""
+        if decision is not None and self.leaf not in ("frequency", decision.leaf):
+            warnings.warn(
+                f"leaf={self.leaf!r} has no effect, because a decision says which probability of a leaf it goes by: "
+                f"write Decision(leaf={self.leaf!r}, ...)",
+                NoEffectWarning,
+                stacklevel=2,
+            )
 
     def apply(self, X: Any) -> NDArray[np.int32]:
         """Return the number of the leaf that each record reaches."""

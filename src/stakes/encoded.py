@@ -139,5 +139,8 @@ class EncodedClassifier(ClassifierMixin, BaseEstimator):
 
 
 def _categories(column: pl.Series) -> list[str]:
-    counted = column.drop_nulls().value_counts(sort=True)
-    return sorted(counted[column.name].head(MOST_CATEGORIES).to_list())
+    """Return the most frequent categories in alphabetical order; of equally frequent ones the first in the alphabet."""
+    counted = (
+        column.drop_nulls().alias("category").value_counts(name="n").sort("n", "category", descending=[True, False])
+    )
+    return sorted(counted["category"].head(MOST_CATEGORIES).to_list())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from abc import abstractmethod
 from typing import Any
 
@@ -13,6 +14,7 @@ from stakes._rows import take_rows
 from stakes._validation import Constraint, classifier, whole
 from stakes.base import check_features
 from stakes.cost_tree import CostTreeClassifier
+from stakes.exceptions import NoEffectWarning
 from stakes.member_classifier import CONSTRAINTS, MemberClassifier
 from stakes.members import ModelMembers, TreeMembers
 from stakes.records import Records
@@ -20,6 +22,10 @@ from stakes.sampling.base import MemberSampler
 from stakes.sampling.registry import make_sampler
 
 __all__ = ["EnsembleClassifier", "without_zero_weights"]
+
+
+# Parameters of a tree that an ensemble has itself: those of a member tree are not looked at.
+OF_THE_ENSEMBLE = ("decision", "validation", "fp_cost", "fn_cost", "cost_estimator", "pos_label")
 
 
 class EnsembleClassifier(MemberClassifier):
@@ -59,6 +65,22 @@ class EnsembleClassifier(MemberClassifier):
         super()._check_parameters()
         if self._tree is not None:
             self._tree._check_parameters()
+
+    def _warn_of_ignored_parameters(self) -> None:
+        """Warn of parameters of the member tree that are those of the ensemble, and have no effect."""
+        tree = self._tree
+        if tree is None:
+            return
+        tree._warn_of_leaf(self.decision)
+        defaults = CostTreeClassifier().get_params()
+        given = [name for name in OF_THE_ENSEMBLE if getattr(tree, name) != defaults[name]]
+        if given:
+            warnings.warn(
+                f"{', '.join(given)} of the member tree {'have' if len(given) > 1 else 'has'} no effect: give "
+                f"{'them' if len(given) > 1 else 'it'} to {type(self).__name__} instead",
+                NoEffectWarning,
+                stacklevel=2,
+            )
 
     def _needs_validation(self) -> bool:
         prunes = self._tree is not None and self._tree.pruning is not None

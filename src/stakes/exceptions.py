@@ -6,6 +6,7 @@ __all__ = [
     "CostsNeededError",
     "DecisionError",
     "ModelFileError",
+    "NoEffectWarning",
     "SamplingError",
     "StakesWarning",
     "StudyError",
@@ -118,6 +119,22 @@ class ClassMeansWarning(StakesWarning):
     ...     X, y = UnderSampler(random_state=0).fit_resample([[1], [2], [3]], [0, 0, 1], fp_cost=1, fn_cost=[4, 4, 2])
     >>> y
     [0, 1]
+    """
+
+
+class NoEffectWarning(StakesWarning):
+    """A parameter was given that changes nothing, because another one takes its place.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from stakes import CostTreeClassifier, Decision
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     tree = CostTreeClassifier(leaf="laplace", decision=Decision(threshold="cost")).fit([[1], [2]], [0, 1])
+    >>> print(caught[0].message)
+    leaf='laplace' has no effect, because a decision says which probability of a leaf it goes by: write
+    Decision(leaf='laplace', ...)
     """
 
 

@@ -289,6 +289,12 @@ class MemberClassifier(CostClassifier):
         reader, validation = Reader(decisions, self.votes_), validation or self.validation_
         for leaf in reader.leaves:
             self.members_.check_leaf(leaf)
+        by_probability = {source.member for source in reader.sources} - {"", "label"}
+        if by_probability and not self.members_.has_probabilities:
+            raise DecisionError(
+                f"member={by_probability.pop()!r} needs members with probabilities, and these have no predict_proba: "
+                "choose member='label', or other members"
+            )
         if reader.needs_records:
             if validation is None:
                 raise DecisionError(NO_RECORDS)

@@ -124,6 +124,8 @@ class TreeMembers:
         The share of positives to correct the probabilities to, after sampling has shifted it (FRAMEWORK 3).
     """
 
+    has_probabilities = True
+
     def __init__(self, trees: Trees, *, weighted: bool = False, base_rate: float | None = None) -> None:
         self.trees = trees
         self.weighted = weighted
@@ -201,6 +203,11 @@ class ModelMembers:
 
     def __len__(self) -> int:
         return len(self.models)
+
+    @property
+    def has_probabilities(self) -> bool:
+        """Whether all models have probabilities; those without have labels only."""
+        return all(hasattr(model, "predict_proba") for model in self.models)
 
     def check_leaf(self, leaf: str) -> None:
         """Raise an error if answers have no probability of this name."""

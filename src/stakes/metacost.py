@@ -6,7 +6,9 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.base import clone
 from sklearn.dummy import DummyClassifier
+from sklearn.model_selection import StratifiedKFold
 from sklearn.utils import Tags, check_consistent_length
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
@@ -15,8 +17,12 @@ from stakes._validation import Constraint, classifier
 from stakes.bagging import CostBaggingClassifier
 from stakes.base import CostClassifier, check_features
 from stakes.cost_tree import CostTreeClassifier
+from stakes.records import Records
 
 __all__ = ["MetaCostClassifier"]
+
+# Teachers without out-of-bag records relabel the records of this many folds.
+FOLDS = 5
 
 
 class MetaCostClassifier(CostClassifier):
@@ -34,8 +40,9 @@ class MetaCostClassifier(CostClassifier):
         ``max_depth=4``.
     out_of_bag : bool, default=None
         Whether a record is relabelled only by the members that were not trained on it, which needs bagging as teacher.
-        A record that all members were trained on is relabelled by all. None is yes where the teacher has such members:
-        trees that know the training records by heart would leave their labels as they are.
+        A record that all members were trained on is relabelled by all. False relabels by the teacher as it is, which
+        leaves most labels as they are where it fits the training records closely. None is yes where the teacher has
+        such members; other teachers are trained again for each of five folds, and relabel the records of that fold.
     fp_cost, fn_cost : float, default=1
         Constant costs, for where fit is given none.
     cost_estimator : regressor or dict, default=None
@@ -158,23 +165,21 @@ class MetaCostClassifier(CostClassifier):
         self.teacher_ = seeded(CostBaggingClassifier() if self.estimator is None else self.estimator, rng)
         if self.pos_label is not None:
             self.teacher_.set_params(pos_label=self.pos_label)
-        self.teacher_.fit(
-            X,
-            self._decode(positive),
-            fp_cost=costs.fp,
-            fn_cost=costs.fn,
-            **weights,
-            **{name: value for name, value in validation.items() if value is not None},
-        )
+        options = {name: value for name, value in validation.items() if value is not None}
+        records = Records(X, positive, costs, None if sample_weight is None else np.asarray(sample_weight))
+        unfitted = clone(self.teacher_)
+        self._teach(self.teacher_, records, options)
         has_oob = isinstance(self.teacher_, CostBaggingClassifier) and self.teacher_.has_oob_
         if self.out_of_bag and not has_oob:
             raise ValueError(
                 f"out_of_bag=True needs a CostBaggingClassifier that leaves records out, not {self.teacher_!r}"
             )
-        if has_oob if self.out_of_bag is None else self.out_of_bag:
+        if has_oob and self.out_of_bag is not False:
             self.relabelled_ = self.teacher_.predict_oob()
         else:
             self.relabelled_ = self.teacher_.predict(X, fp_cost=costs.fp, fn_cost=costs.fn)
+            if self.out_of_bag is None:
+                self._relabel_out_of_fold(unfitted, records, options, int(rng.integers(2**31)))
         self.relabelled_fraction_ = float(np.mean(self.relabelled_ != self._decode(positive)))
         final = seeded(CostTreeClassifier(max_depth=4) if self.final_estimator is None else self.final_estimator, rng)
         if np.unique(self.relabelled_).size < 2:
@@ -182,6 +187,26 @@ class MetaCostClassifier(CostClassifier):
             final = DummyClassifier(strategy="most_frequent")
         self.estimator_ = final.fit(X, self.relabelled_, **weights)
         return self
+
+    def _teach(self, teacher: Any, records: Records, options: dict[str, Any]) -> Any:
+        """Return a teacher fitted to records."""
+        if records.weight is not None:
+            options = options | {"sample_weight": records.weight}
+        labels = self._decode(records.positive)
+        return teacher.fit(records.X, labels, fp_cost=records.costs.fp, fn_cost=records.costs.fn, **options)
+
+    def _relabel_out_of_fold(self, teacher: Any, records: Records, options: dict[str, Any], seed: int) -> None:
+        """Relabel each record by a teacher that was not trained on it, where there are enough records for folds."""
+        counted = np.arange(len(records)) if records.weight is None else np.flatnonzero(records.weight)
+        positive = records.positive[counted]
+        n_folds = min(FOLDS, int(positive.sum()), int((~positive).sum()))
+        if n_folds < 2:
+            return
+        folds = StratifiedKFold(n_folds, shuffle=True, random_state=seed)
+        for train, held_out in folds.split(positive, positive):
+            some = records.take(counted[held_out])
+            fitted = self._teach(clone(teacher), records.take(counted[train]), options)
+            self.relabelled_[counted[held_out]] = fitted.predict(some.X, fp_cost=some.costs.fp, fn_cost=some.costs.fn)
 
     def predict(
         self,

@@ -212,6 +212,7 @@ class CostBoostClassifier(EnsembleClassifier):
         return super()._hold_out(positive, weight, explicit=explicit, rng=rng)
 
     def _train(self, records: Records, X: Any, rng: np.random.Generator) -> ValidationRecords | None:
+        self._warn_of_ignored_parameters()
         records, X = without_zero_weights(records, X)
         rule, draws, sampled_by_cost = self._rule(), None, False
         if self.sampling is not None:

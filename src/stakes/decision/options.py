@@ -73,7 +73,8 @@ def decisions_for(estimator: Any) -> list[DecisionOption]:
     if not estimator.votes_.averages:
         return list(_of_boosting(estimator.decision_.member, estimator.decision_.leaf))
     if not isinstance(estimator.members_, TreeMembers):
-        return list(_of_models(len(estimator.members_) if estimator.votes_.voting else 1))
+        n_members = len(estimator.members_) if estimator.votes_.voting else 1
+        return list(_of_models(n_members, estimator.members_.has_probabilities))
     if estimator.members_.weighted:
         return list(_of_weighted_trees())
     return list(_of_trees(len(estimator.members_)))
@@ -101,12 +102,13 @@ def _of_weighted_trees() -> Iterator[DecisionOption]:
         yield _option(decision)
 
 
-def _of_models(n_members: int) -> Iterator[DecisionOption]:
+def _of_models(n_members: int, has_probabilities: bool) -> Iterator[DecisionOption]:
     for calibration, threshold in product((None, *FITTED), THRESHOLDS):
         decision = Decision(output="average", calibration=calibration, threshold=threshold)
         yield _option(decision)
     if n_members > 1:
-        for member, weight, threshold in product(("label", "cost", "tuned"), VOTE_WEIGHTS, VOTE_THRESHOLDS):
+        members = ("label", "cost", "tuned") if has_probabilities else ("label",)
+        for member, weight, threshold in product(members, VOTE_WEIGHTS, VOTE_THRESHOLDS):
             yield _option(Decision(member=member, output="vote", vote_weight=weight, threshold=threshold))
 
 

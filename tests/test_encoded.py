@@ -1,0 +1,27 @@
+"""Data frames with text, shown as numbers to classifiers that take nothing else."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+from sklearn.tree import DecisionTreeClassifier
+
+from stakes.encoded import MOST_CATEGORIES, EncodedClassifier
+
+
+@pytest.mark.parametrize("name", ["count", "n", "category", "x"])
+def test_a_column_may_have_any_name(name: str) -> None:
+    frame = pl.DataFrame({name: ["a", "b", None, "a"] * 5})
+    clf = EncodedClassifier(DecisionTreeClassifier()).fit(frame, [0, 1, 0, 0] * 5)
+    assert clf.categories_ == [["a", "b"]]
+    assert clf.predict(pl.DataFrame({name: ["a", "b"]})).tolist() == [0, 1]
+
+
+def test_of_equally_rare_categories_those_first_in_the_alphabet_are_kept() -> None:
+    names = [f"c{i:04d}" for i in range(MOST_CATEGORIES + 50)]
+    texts = np.random.default_rng(0).permutation(names + names[-10:]).tolist()
+    y = [i % 2 for i in range(len(texts))]
+    clf = EncodedClassifier(DecisionTreeClassifier()).fit(pl.DataFrame({"text": texts}), y)
+    # The ten that occur twice, and the first ones of the rest.
+    assert clf.categories_ == [sorted(names[-10:] + names[: MOST_CATEGORIES - 10])]
