@@ -1,0 +1,201 @@
+"""The model that a study delivers: labels as in the file, columns in any order, and probabilities."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from stakes.decision.calibration import Calibration
+from stakes.metrics import savings_score
+
+__all__ = ["Decided", "DeliveredClassifier"]
+
+Floats = NDArray[np.float64]
+
+
+class Decided(NamedTuple):
+    """What was decided on some records, and why.
+
+    Attributes
+    ----------
+    positive : ndarray of shape (n_records,)
+        Whether each record is decided to be positive: iff its score is above its threshold.
+    score, threshold : ndarray of shape (n_records,)
+    probability : ndarray of shape (n_records,)
+        Of the positive class.
+    """
+
+    positive: NDArray[np.bool_]
+    score: Floats
+    threshold: Floats
+    probability: Floats
+
+
+class DeliveredClassifier(ClassifierMixin, BaseEstimator):
+    """A trained model of a study, ready for new records.
+
+    Whatever it does not have itself is that of the model: ``explain``, ``feature_importances_``, ``with_decision`` ...
+
+    Parameters
+    ----------
+    model : classifier
+        Trained on the classes 0 and 1, with its decision. It remembers the costs that are the same for all records,
+        and needs to be given the others wherever its decision goes by them.
+    labels : sequence of two labels
+        The negative and the positive class, as in the file.
+    features : sequence of str
+        The columns that the model was trained on, in their order.
+    probability : Calibration, default=None
+        What makes a probability of the model's score, where the score is none.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (2,)
+        Both labels, in increasing order.
+
+    Examples
+    --------
+    >>> from stakes import CostBaggingClassifier
+    >>> from stakes.datasets import make_churn
+    >>> from stakes.delivered import DeliveredClassifier
+    >>> data = make_churn(500, random_state=0)
+    >>> forest = CostBaggingClassifier(n_estimators=10, random_state=0)
+    >>> forest = forest.fit(data.frame, data.target, fp_cost=1, fn_cost=5)
+    >>> model = DeliveredClassifier(forest, ("stays", "leaves"), data.frame.columns)
+    >>> sorted(set(model.predict(data.frame[:, ::-1]).tolist()))
+    ['leaves', 'stays']
+    """
+
+    def __init__(
+        self,
+        model: Any = None,
+        labels: Any = (0, 1),
+        features: Any = (),
+        probability: Calibration | None = None,
+    ) -> None:
+        self.model = model
+        self.labels = labels
+        self.features = features
+        self.probability = probability
+
+    def __getattr__(self, name: str) -> Any:
+        # Not of itself, and not while a copy is being made, which has no model yet.
+        if name.startswith("__") or "model" not in vars(self):
+            raise AttributeError(f"{type(self).__name__} has no {name!r}")
+        return getattr(self.model, name)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return self.model is not None
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """Both labels, in increasing order."""
+        return np.sort(np.array(list(self.labels)))
+
+    @property
+    def n_features_in_(self) -> int:
+        """How many columns are needed."""
+        return len(self.features)
+
+    @property
+    def feature_names_in_(self) -> NDArray[Any]:
+        """The columns that are needed."""
+        return np.array(list(self.features), dtype=object)
+
+    def decide(
+        self,
+        X: Any,
+        *,
+        fp_cost: ArrayLike | None = None,
+        fn_cost: ArrayLike | None = None,
+        tp_cost: ArrayLike | None = None,
+        tn_cost: ArrayLike | None = None,
+    ) -> Decided:
+        """Decide on records, and tell by which scores, thresholds and probabilities.
+
+        Parameters
+        ----------
+        X : data frame of shape (n_records, n_columns)
+            With all features, in any order; other columns are ignored. Or an array of the features in their order.
+        fp_cost, fn_cost, tp_cost, tn_cost : float or array-like of shape (n_records,), default=None
+            The costs of these records. Those that are the same for all records are known from the study.
+
+        Returns
+        -------
+        decided : Decided
+        """
+        check_is_fitted(self)
+        given = {"fp_cost": fp_cost, "fn_cost": fn_cost, "tp_cost": tp_cost, "tn_cost": tn_cost}
+        found = self.model.evaluate([self.model.cut_.decision], self._columns(X), **given, cuts=[self.model.cut_])
+        score = found.scores[0]
+        threshold = np.broadcast_to(np.asarray(found.thresholds[0], dtype=np.float64), score.shape)
+        return Decided(found.outcomes[0], score, threshold, self._probability(score))
+
+    def _probability(self, score: Floats) -> Floats:
+        return score if self.probability is None else self.probability(score)
+
+    def _columns(self, X: Any) -> Any:
+        """Return the features of a data frame in the order of training; arrays as they are."""
+        frame = nw.from_native(X, eager_only=True, pass_through=True)
+        if not isinstance(frame, nw.DataFrame):
+            return X
+        missing = [name for name in self.features if name not in frame.columns]
+        if missing:
+            raise ValueError(f"X lacks the column {missing[0]!r}: the model needs {', '.join(map(str, self.features))}")
+        return frame.select(list(self.features)).to_native()
+
+    def predict(
+        self,
+        X: Any,
+        *,
+        fp_cost: ArrayLike | None = None,
+        fn_cost: ArrayLike | None = None,
+        tp_cost: ArrayLike | None = None,
+        tn_cost: ArrayLike | None = None,
+    ) -> NDArray[Any]:
+        """Return the label that each record is taken for; parameters as in `decide`."""
+        decided = self.decide(X, fp_cost=fp_cost, fn_cost=fn_cost, tp_cost=tp_cost, tn_cost=tn_cost)
+        negative, positive = self.labels
+        return np.where(decided.positive, positive, negative)
+
+    def predict_proba(
+        self,
+        X: Any,
+        *,
+        fp_cost: ArrayLike | None = None,
+        fn_cost: ArrayLike | None = None,
+        tp_cost: ArrayLike | None = None,
+        tn_cost: ArrayLike | None = None,
+    ) -> Floats:
+        """Return the probability of each class, in the order of `classes_`; parameters as in `decide`.
+
+        Costs are needed only where the members of the model vote by them.
+        """
+        check_is_fitted(self)
+        given = {"fp_cost": fp_cost, "fn_cost": fn_cost, "tp_cost": tp_cost, "tn_cost": tn_cost}
+        scores = self.model.predict_proba(self._columns(X), **given)
+        p = self._probability(scores[:, list(self.model.classes_).index(1)])
+        return np.column_stack([p if label == self.labels[1] else 1.0 - p for label in self.classes_])
+
+    def score(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: ArrayLike | None = None,
+        *,
+        fp_cost: ArrayLike | None = None,
+        fn_cost: ArrayLike | None = None,
+    ) -> float:
+        """Return the savings: 1 - cost / the cheaper of all-negative and all-positive decisions."""
+        predicted = self.predict(X, fp_cost=fp_cost, fn_cost=fn_cost)
+        costs = {"fp_cost": fp_cost, "fn_cost": fn_cost}
+        known = {name: self.model.constant_costs_[name] if cost is None else cost for name, cost in costs.items()}
+        is_positive = (np.asarray(y) == self.labels[1]).astype(int)
+        return savings_score(
+            is_positive, (predicted == self.labels[1]).astype(int), **known, sample_weight=sample_weight
+        )
