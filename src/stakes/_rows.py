@@ -29,6 +29,8 @@ def as_table(X: Any) -> Any:
 
 def take_rows(X: Any, rows: NDArray[np.intp]) -> Any:
     """Return a copy of some rows of `X`, in the order asked for, in the same container."""
+    if hasattr(X, "take_rows"):  # records that are binned already
+        return X.take_rows(rows)
     if isinstance(X, list | tuple):
         return [X[row] for row in rows]
     table = as_table(X)

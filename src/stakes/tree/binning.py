@@ -11,6 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from stakes._jit import kernel
+from stakes._rows import take_rows
 from stakes._typing import Bytes, Floats, Indices
 from stakes.table import Column, Table
 from stakes.tree.nodes import BINS, MISSING, FeatureBins
@@ -159,6 +160,10 @@ class Binned:
 
     def __len__(self) -> int:
         return self.bins.shape[0]
+
+    def take_rows(self, rows: NDArray[np.intp]) -> Binned:
+        """Return some of the records."""
+        return Binned(take_rows(self.X, rows), self.binning, self.bins[rows])
 
 
 def _sample(n: int) -> Indices | slice:
