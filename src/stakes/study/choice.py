@@ -1,0 +1,363 @@
+"""Which model to recommend, and what to expect of it on new records.
+
+Everything here works on the out-of-fold outcomes of many candidate models: each record was decided on by models, and
+by tuned values, that have not seen it. What is left is the optimism of choosing the best of many on the same records
+that it is then described by. It is measured by bootstrap bias correction (Tsamardinos et al. 2018): choose on records
+drawn with replacement, measure on the records that were not drawn.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import beta
+
+from stakes.costs import Costs
+from stakes.measures import Sums
+
+__all__ = [
+    "AnyLoss",
+    "Bootstrap",
+    "Candidates",
+    "Choice",
+    "MeanLoss",
+    "Rule",
+    "allowed_share",
+    "block_sums",
+    "blocks",
+    "choose",
+    "upper_bound",
+]
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+Blocks = NDArray[np.int64]
+
+MOST_BLOCKS = 2000
+DRAWS = 1000
+INTERVAL = 0.90
+CONFIDENCE = 0.95
+# See `Rule`; measured by benchmarks/choice.py.
+BEYOND = 2.0
+WITHIN = 1.0
+AT_MOST = 0.005
+
+
+def blocks(n_records: int, rng: np.random.Generator, groups: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
+    """Return the block of each record: the units that the bootstrap draws.
+
+    At most 2,000 blocks of records at random, so that a draw costs the same however many records there are. Records
+    of a group are in the same block: they are not independent.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from stakes.study.choice import blocks
+    >>> sorted(blocks(4, np.random.default_rng(0)).tolist())
+    [0, 1, 2, 3]
+    >>> np.bincount(blocks(10_000, np.random.default_rng(0))).max()
+    np.int64(5)
+    """
+    number = np.arange(n_records) if groups is None else np.unique(groups, return_inverse=True)[1]
+    n_units = int(number.max()) + 1
+    return rng.permutation(n_units)[number] % min(n_units, MOST_BLOCKS)
+
+
+def block_sums(outcomes: Bools, amount: Floats, block: NDArray[np.int64]) -> Floats:
+    """Return, for each model and block, the sums of amounts over the records acted on.
+
+    Parameters
+    ----------
+    outcomes : ndarray of shape (n_models, n_records)
+    amount : ndarray of shape (n_records, n_amounts)
+    block : ndarray of shape (n_records,)
+
+    Returns
+    -------
+    sums : ndarray of shape (n_amounts, n_models, n_blocks)
+    """
+    order = np.argsort(block, kind="stable")
+    starts = np.flatnonzero(np.diff(block[order], prepend=-1))
+    ordered = amount[order].T
+    found = np.empty((amount.shape[1], len(outcomes), starts.size))
+    step = max(1, 4_000_000 // block.size)
+    for first in range(0, len(outcomes), step):
+        acted = outcomes[first : first + step, order]
+        for a, values in enumerate(ordered):
+            found[a, first : first + step] = np.add.reduceat(np.where(acted, values, 0.0), starts, axis=1)
+    return found
+
+
+class Candidates(ABC):
+    """Models to choose from, as sums over blocks of records."""
+
+    n_blocks: int
+
+    @abstractmethod
+    def losses(self, times: Floats) -> Floats:
+        """Return the loss of each model when each block is counted so many times: less is better.
+
+        Parameters
+        ----------
+        times : ndarray of shape (n_draws, n_blocks)
+
+        Returns
+        -------
+        losses : ndarray of shape (n_draws, n_models)
+        """
+
+
+class MeanLoss(Candidates):
+    """Models whose loss is a mean over records: what their mistakes cost.
+
+    Parameters
+    ----------
+    outcomes : ndarray of shape (n_models, n_records)
+    positive : ndarray of shape (n_records,)
+    costs : Costs
+        Of the records.
+    block : ndarray of shape (n_records,)
+        See `blocks`.
+    """
+
+    def __init__(self, outcomes: Bools, positive: Bools, costs: Costs, block: Blocks) -> None:
+        fp, fn = costs.arrays(positive.size)
+        saved = np.where(positive, fn, -fp)[:, None]  # by acting on a record
+        # Single precision is enough for the sums of blocks, and twice as fast.
+        self._saved = block_sums(outcomes, saved, block)[0].astype(np.float32)
+        self._none = np.bincount(block, weights=np.where(positive, fn, 0.0))
+        self._size = np.bincount(block).astype(np.float64)
+        self.n_blocks = self._size.size
+
+    def losses(self, times: Floats) -> Floats:
+        """Return mean losses; see `Candidates`."""
+        saved = (times.astype(np.float32) @ self._saved.T).astype(np.float64)
+        return ((times @ self._none)[:, None] - saved) / (times @ self._size)[:, None]
+
+
+class AnyLoss(Candidates):
+    """Models whose loss is any function of the sums that measures are made of.
+
+    Parameters
+    ----------
+    outcomes : ndarray of shape (n_models, n_records)
+    amount : ndarray of shape (n_records, n_amounts)
+        See `stakes.measures.amounts`.
+    block : ndarray of shape (n_records,)
+    loss : callable
+        From `Sums` to the loss of each model.
+    """
+
+    def __init__(self, outcomes: Bools, amount: Floats, block: Blocks, loss: Callable[[Sums], Floats]) -> None:
+        self._acted = block_sums(outcomes, amount, block)
+        self._everyone = block_sums(np.ones((1, block.size), np.bool_), amount, block)[:, 0]
+        self._loss = loss
+        self.n_blocks = self._everyone.shape[1]
+
+    def losses(self, times: Floats) -> Floats:
+        """Return the losses; see `Candidates`."""
+        acted = np.stack([times @ amount.T for amount in self._acted], axis=-1)
+        everyone = times @ self._everyone.T
+        return np.array([self._loss(Sums.of(a, e)) for a, e in zip(acted, everyone, strict=True)])
+
+
+@dataclass(frozen=True)
+class Bootstrap:
+    """Losses of all candidates: on all records, on records drawn with replacement, and on those left out of a draw.
+
+    Attributes
+    ----------
+    all : ndarray of shape (n_models,)
+    drawn, left_out : ndarray of shape (n_draws, n_models)
+    """
+
+    all: Floats
+    drawn: Floats
+    left_out: Floats
+
+    @classmethod
+    def of(cls, candidates: Candidates, rng: np.random.Generator, n_draws: int = DRAWS) -> Bootstrap:
+        """Draw blocks with replacement, again and again."""
+        n = candidates.n_blocks
+        times = rng.multinomial(n, np.full(n, 1.0 / n), size=n_draws).astype(np.float64)
+        return cls(
+            candidates.losses(np.ones((1, n)))[0],
+            candidates.losses(times),
+            candidates.losses((times == 0).astype(np.float64)),
+        )
+
+    def noise(self, j: int) -> Floats:
+        """Return the standard error of the difference between each candidate and candidate `j`."""
+        return np.std(self.drawn - self.drawn[:, [j]], axis=0, ddof=1)
+
+    def difference(self, i: int, j: int) -> tuple[float, float, float]:
+        """Return by how much the loss of `i` is above that of `j`, and the 90% interval of this."""
+        low, high = np.quantile(self.drawn[:, i] - self.drawn[:, j], _tails(INTERVAL))
+        return float(self.all[i] - self.all[j]), float(low), float(high)
+
+
+def _tails(share: float) -> list[float]:
+    return [(1 - share) / 2, (1 + share) / 2]
+
+
+class Choice(NamedTuple):
+    """The recommended candidate, and what to expect of it.
+
+    Attributes
+    ----------
+    chosen : int
+        The recommended candidate.
+    best : int
+        The one with the least loss on the out-of-fold records.
+    follower : int or None
+        The one with the least loss among those that follow costs.
+    expected, low, high : float
+        The loss of the recommended candidate on new records, corrected for having been chosen, and its 90% interval.
+    optimism : float
+        How much less than that its out-of-fold loss is.
+    """
+
+    chosen: int
+    best: int
+    follower: int | None
+    expected: float
+    low: float
+    high: float
+    optimism: float
+
+
+class Rule:
+    """How to choose, on any records: on all of them, and in the same way on those that the bootstrap draws.
+
+    The best candidate that follows costs, unless another one is better beyond noise; and in its place the simplest
+    one that is as good within noise.
+
+    Parameters
+    ----------
+    bootstrap : Bootstrap
+    follows : ndarray of shape (n_models,)
+        Whether a candidate follows costs: its decisions change with the costs of the day.
+    complexity : ndarray of shape (n_models,)
+        A rank: less is simpler.
+    beyond : float
+        A candidate that does not follow costs is chosen only where it is better than the best that does by more than
+        so many standard errors.
+    within : float
+        A simpler candidate is chosen where it is worse than the best by at most so many standard errors ...
+    at_most : float
+        ... and by no more than this share of the best one's loss.
+    """
+
+    def __init__(
+        self,
+        bootstrap: Bootstrap,
+        follows: Bools,
+        complexity: NDArray[np.int64],
+        *,
+        beyond: float = BEYOND,
+        within: float = WITHIN,
+        at_most: float = AT_MOST,
+    ) -> None:
+        self.follows = follows
+        self.complexity = complexity
+        self.beyond, self.within, self.at_most = beyond, within, at_most
+        self._noise = cache(bootstrap.noise)
+
+    def choose(self, loss: Floats) -> int:
+        """Return the candidate to recommend, given the losses of all."""
+        best, allowed = int(np.argmin(loss)), np.ones(loss.size, np.bool_)
+        follower = self.follower(loss)
+        if follower is not None and loss[follower] - loss[best] <= self.beyond * self._noise(best)[follower]:
+            best, allowed = follower, self.follows
+        margin = np.minimum(self.within * self._noise(best), self.at_most * abs(loss[best]))
+        near = np.flatnonzero(allowed & (loss - loss[best] <= margin))
+        return int(near[np.lexsort((loss[near], self.complexity[near]))[0]])
+
+    def follower(self, loss: Floats) -> int | None:
+        """Return the best of the candidates that follow costs; None if there is none."""
+        return int(np.argmin(np.where(self.follows, loss, np.inf))) if self.follows.any() else None
+
+
+def choose(bootstrap: Bootstrap, follows: Bools, complexity: NDArray[np.int64]) -> Choice:
+    """Choose a candidate, and estimate its loss on new records.
+
+    The estimate is the mean, over all draws, of the loss on the records left out of the candidate that the same rule
+    chooses on the records drawn. The interval carries two sources of noise: that of the records, by the spread of the
+    recommended candidate's loss over the draws; and that of the choice, by how the loss of the candidate chosen
+    differs from draw to draw.
+
+    Parameters
+    ----------
+    bootstrap : Bootstrap
+    follows : ndarray of shape (n_models,)
+        Whether a candidate follows costs.
+    complexity : ndarray of shape (n_models,)
+        A rank: less is simpler.
+
+    Returns
+    -------
+    choice : Choice
+
+    Examples
+    --------
+    Twenty models that guess. The luckiest one costs 0.45 per record, and 0.49 is to be expected of it:
+
+    >>> import numpy as np
+    >>> from stakes import Costs
+    >>> from stakes.study.choice import Bootstrap, MeanLoss, blocks, choose
+    >>> rng = np.random.default_rng(0)
+    >>> positive, guesses = rng.random(400) < 0.5, rng.random((20, 400)) < 0.5
+    >>> candidates = MeanLoss(guesses, positive, Costs(fp=1, fn=1), blocks(400, rng))
+    >>> bootstrap = Bootstrap.of(candidates, rng)
+    >>> found = choose(bootstrap, np.ones(20, bool), np.zeros(20, int))
+    >>> round(float(bootstrap.all[found.chosen]), 2), round(found.expected, 2)
+    (0.45, 0.49)
+    """
+    rule = Rule(bootstrap, follows, complexity)
+    chosen = rule.choose(bootstrap.all)
+    picked = np.array([rule.choose(loss) for loss in bootstrap.drawn])
+    each = np.arange(picked.size)
+    expected = float(bootstrap.left_out[each, picked].mean())
+    spread = bootstrap.drawn[:, chosen] - bootstrap.drawn[:, chosen].mean()
+    of_choice = bootstrap.all[picked] - bootstrap.all[picked].mean()
+    low, high = expected + np.quantile(spread + of_choice, _tails(INTERVAL))
+    best, follower = int(np.argmin(bootstrap.all)), rule.follower(bootstrap.all)
+    optimism = expected - float(bootstrap.all[chosen])
+    return Choice(chosen, best, follower, expected, float(low), float(high), optimism)
+
+
+def upper_bound(count: float, n: int, confidence: float = CONFIDENCE) -> float:
+    """Return the rate that is not exceeded with some confidence, when it was met `count` times of `n` (exact).
+
+    Examples
+    --------
+    >>> from stakes.study.choice import upper_bound
+    >>> round(upper_bound(3, 100), 4)
+    0.0757
+    """
+    return 1.0 if count >= n else float(beta.ppf(confidence, count + 1, n - count))
+
+
+def allowed_share(limit: float, n: int, confidence: float = CONFIDENCE) -> float:
+    """Return the largest share of `n` records by which a limit still holds on new records with some confidence.
+
+    Examples
+    --------
+    >>> from stakes.study.choice import allowed_share
+    >>> allowed_share(0.1, 1000)
+    0.084
+    """
+    low, high = 0, n + 1  # the bound of `low` holds (or it is 0), that of `high` does not
+    while high - low > 1:
+        middle = (low + high) // 2
+        if middle <= n and upper_bound(middle, n, confidence) <= limit:
+            low = middle
+        else:
+            high = middle
+    return low / n
