@@ -1,4 +1,4 @@
-"""The command `stakes`: study, apply, report, methods, demo, paper.
+"""The command `stakes`: study, apply, save, report, methods, demo, paper.
 
 Commands import what they need when they run, so that help comes at once. Whatever is wrong with what a user gave is
 said in one line, with exit code 2. A command that lives in a module of its own is added here by ``app.add_typer``.
@@ -40,11 +40,24 @@ app.add_typer(paper)
 
 
 class MetaCost(StrEnum):
-    """By which decisions MetaCost teaches a readable tree."""
+    """Whether MetaCost teaches a readable tree by the recommended model."""
 
     best = "best"
-    all = "all"
     none = "none"
+
+
+class Decisions(StrEnum):
+    """Which decisions a study tries."""
+
+    all = "all"
+    follow_costs = "follow-costs"
+
+
+class Refit(StrEnum):
+    """What the delivered model is trained on."""
+
+    learning = "learning"
+    all = "all"
 
 
 class ProgressMode(StrEnum):
@@ -115,7 +128,8 @@ def study(
         ),
     ] = None,
     trees: Annotated[int, typer.Option(min=1, help="Members of each ensemble.")] = 100,
-    repeats: Annotated[int, typer.Option(min=1, help="Different splits into training and validation records.")] = 3,
+    folds: Annotated[int, typer.Option(min=2, help="Into how many folds the learning records are divided.")] = 5,
+    repeats: Annotated[int, typer.Option(min=1, help="How often they are divided anew.")] = 1,
     test: Annotated[
         str,
         typer.Option(
@@ -124,9 +138,14 @@ def study(
             "time.",
         ),
     ] = "0.2",
-    validation: Annotated[
-        str, typer.Option(metavar="PART", help="What to choose by, in the same way, among what is not for testing.")
-    ] = "0.2",
+    groups: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="Records with the same value, such as a customer's, stay together."),
+    ] = None,
+    time: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="Judge models on records that are later than those they learnt from."),
+    ] = None,
     train_costs: Annotated[
         list[str] | None,
         typer.Option(
@@ -149,8 +168,19 @@ def study(
         float | None, typer.Option(min=0, max=1, metavar="SHARE", help="The largest share of records to act on.")
     ] = None,
     metacost: Annotated[
-        MetaCost, typer.Option(help="Teach a readable tree by the best decision, by all, or by none.")
+        MetaCost, typer.Option(help="Teach a readable tree by the recommended model, or none.")
     ] = MetaCost.best,
+    decisions: Annotated[
+        Decisions, typer.Option(help="Try all decisions, or only those that follow the costs of the day.")
+    ] = Decisions.all,
+    teams: Annotated[bool, typer.Option(help="Let models decide together, too.")] = True,
+    refit: Annotated[
+        Refit, typer.Option(help="Train the delivered model on the learning records, or on the test records, too.")
+    ] = Refit.learning,
+    time_limit: Annotated[
+        float | None,
+        typer.Option(min=0, metavar="SECONDS", help="Start no further ensemble after this; the most promising first."),
+    ] = None,
     jobs: Jobs = None,
     dask: Annotated[
         str | None, typer.Option(metavar="ADDRESS", help="Run on a Dask cluster: the address of its scheduler.")
@@ -178,7 +208,8 @@ def study(
             fn_cost=fn_cost,
             drop=drop or (),
             test=test,
-            validation=validation,
+            groups=groups,
+            time=time,
         )
         for note in loaded.info["notes"]:
             typer.echo(f"Note: {note}.", err=True)
@@ -186,12 +217,17 @@ def study(
             loaded,
             methods=_listed(methods, "quick"),
             trees=trees,
+            folds=folds,
             repeats=repeats,
             train_costs=_listed(train_costs, "record"),
             measure=measure,
             max_fpr=max_fpr,
             max_acted=max_acted,
             metacost=metacost.value,
+            decisions=decisions.value,
+            teams=teams,
+            refit=refit.value,
+            time_limit=time_limit,
             jobs=jobs,
             dask=dask,
             out=directory,
@@ -226,10 +262,10 @@ def demo(
         typer.echo(
             f"{len(made):,} simulated card transactions, {made.target.sum():,} of them fraud. A missed fraud costs its "
             "amount, a false alarm 5. The same as\n\n"
-            f"  stakes study {data} --target fraud --fp-cost 5 --fn-cost amount --trees 50 --repeats 2\n"
+            f"  stakes study {data} --target fraud --fp-cost 5 --fn-cost amount --trees 50\n"
         )
         loaded = load_data(data, target="fraud", fp_cost="5", fn_cost="amount")
-        _run_study(loaded, trees=50, repeats=2, jobs=jobs, out=directory / "study", seed=seed, progress=progress)
+        _run_study(loaded, trees=50, jobs=jobs, out=directory / "study", seed=seed, progress=progress)
 
 
 @app.command()
@@ -266,6 +302,31 @@ def apply(
                 f"Mistakes are expected to cost {money(done.expected_cost)}, which is {money(done.expected_saving)} "
                 "less than acting on none."
             )
+
+
+@app.command()
+def save(
+    directory: Annotated[Path, typer.Argument(metavar="DIR", help="The directory of a finished study.")],
+    row: Annotated[int | None, typer.Option(min=1, help="A row of the leaderboard, by its rank out of fold.")] = None,
+    name: Annotated[str | None, typer.Option(help="Or a name, of which the best is taken.")] = None,
+    data: Annotated[
+        Path | None, typer.Option(metavar="DATA", help="The records, if they are no longer where they were.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Where to write; by default a name in the directory.")
+    ] = None,
+) -> None:
+    """Write another model of a study to a file, in place of the recommended one."""
+    with _plain_errors():
+        from stakes.exceptions import StudyError
+        from stakes.study.study import saved_study
+
+        if (row is None) == (name is None):
+            raise StudyError("say which model: give --row or --name")
+        wanted: int | str = row if name is None else name  # type: ignore[assignment]
+        path = out or directory / f"model-{wanted}.skops"
+        saved = saved_study(directory, data=data).save(wanted, path)
+        typer.echo(f"{saved['name']}; {saved['description']}: see {path}")
 
 
 @app.command()
@@ -380,7 +441,7 @@ def _console() -> Any:
     from rich.console import Console
 
     # Lines of a log are not broken at the 80 characters of a terminal that is not there.
-    return Console(width=None if sys.stdout.isatty() else 160, highlight=False)
+    return Console(width=None if sys.stdout.isatty() else 100, highlight=False)
 
 
 def _print_methods(found: Any) -> None:
@@ -405,62 +466,64 @@ def _print_result(result: StudyResult) -> None:
 
     from stakes.measures import MEASURES
 
-    summary = result.summary
-    write = MEASURES[summary["question"]["measure"]].write
-    question, rows = summary["question"], summary["leaderboards"]["validation"]
+    summary, directory = result.summary, result.directory
+    question, rows = summary["question"], summary["leaderboards"]["out_of_fold"]
+    write = MEASURES[question["measure"]].write
     typer.echo(_headline(summary))
-    table = Table(
-        box=SIMPLE,
-        title=f"the best on validation records, of {question['n_models']:,} models",
-    )
+    table = Table(box=SIMPLE, title=f"the best of {question['n_models']:,} models, {_per(question)}")
     for heading, justify in (
-        ("", "right"), ("name", "left"), ("trained by", "left"), ("decision", "left"), ("validation", "right"),
-        ("test", "right"), ("95% interval", "right"), ("acted on", "right"), ("FPR", "right"),
+        ("", "right"), ("name", "left"), ("decision", "left"), ("out of fold", "right"), ("test", "right"),
+        ("acted on", "right"),
     ):  # fmt: skip
         table.add_column(heading, justify=justify)  # type: ignore[arg-type]
     for row in rows[:TOP]:
-        interval = "" if row["low"] is None else f"{write(row['low'])} to {write(row['high'])}"
+        mark = f"{row['rank']}{'*' if row['chosen'] else ''}"
+        alike = f" ({len(row['same_as'])} more decide alike)" if row["same_as"] else ""
         cells = (
-            str(row["rank"]), row["name"], row["train_costs"], row["description"], write(row["validation"]),
-            write(row["test"]), interval, f"{row['acted']:.1%}", f"{row['fpr']:.2%}",
+            mark, row["name"], row["description"] + alike, write(row["out_of_fold"]), write(row["test"]),
+            f"{row['acted']:.1%}",
         )  # fmt: skip
         table.add_row(*map(Text, cells))
     _console().print(table)
-    typer.echo(f"All of it: {result.directory}; for people: {result.directory / 'report.html'}")
-    if (result.directory / "best.skops").exists():
-        typer.echo(f"Decide on new records: stakes apply {result.directory / 'best.skops'} NEW.csv")
+    if question["not_tried"]:
+        typer.echo(f"Not tried, for want of time: {', '.join(question['not_tried'])}. The same command goes on.")
+    typer.echo(f"All of it: {directory}; for people: {directory / 'report.html'}")
+    if (directory / "best.skops").exists():
+        typer.echo(f"Decide on new records: stakes apply {directory / 'best.skops'} NEW.csv")
+
+
+def _per(question: dict[str, Any]) -> str:
+    words = question["measure"].replace("_", " ")
+    return f"{words} per record" if question["measure"] in ("cost", "profit") else words
 
 
 def _headline(summary: dict[str, Any]) -> str:
     """Return what was found in a few sentences."""
     from stakes.measures import MEASURES
 
-    question, found = summary["question"], summary["money"]
-    rows = summary["leaderboards"]["validation"]
-    if not rows:
-        return "No model keeps to the limits on the validation records: allow more by --max-fpr or --max-acted."
-    best = rows[0]
+    question, chosen, found = summary["question"], summary["chosen"], summary["money"]
+    if chosen is None:
+        return "No model keeps to the limits: allow more by --max-fpr or --max-acted."
+    write, by = MEASURES[question["measure"]].write, chosen["train_costs"]
+    trained = "" if by == "none" else f", trained by {by} costs"
+    said = [f"Recommended: {chosen['name']}{trained}; {chosen['description']}.", chosen["reason"]]
+    expected = chosen["expected"]
+    if expected is not None:
+        low, high = write(expected["low"]), write(expected["high"])
+        said.append(f"Expected on new records: {_per(question)} {write(expected['value'])} (90%: {low} to {high}).")
     if found is None or found["chosen"] is None:
-        measure = MEASURES[question["measure"]]
-        return (
-            f"Best on validation records: {best['name']}, {best['description']}.\n"
-            f"Its {measure.words} on the test records is {measure.write(best['test'])}."
-        )
-    chosen, insensitive = found["chosen"], found["insensitive"]
-    interval = "" if chosen["low"] is None else f" (95%: {money(chosen['low'])} to {money(chosen['high'])})"
-    by = chosen["train_costs"]
-    trained = "trained without costs" if by == "none" else f"trained by {by} costs"
-    others = {"acting on none": found["nothing"], "acting on all": found["everything"]}
-    if insensitive is not None:
-        others[f"{insensitive['name']}, the best that ignores costs,"] = insensitive["cost"]
-    name, least = min(others.items(), key=lambda other: other[1])
-    saved = least - chosen["cost"]
-    return (
-        f"Best on validation records: {chosen['name']}, {trained}; {chosen['description']}.\n"
-        f"Its mistakes on {found['test_records']:,} test records cost {money(chosen['cost'])}{interval}; "
-        + "; ".join(f"{other} costs {money(cost)}" for other, cost in others.items())
-        + (f".\nIt saves {money(saved)} against {name.rstrip(',')}." if saved > 0 else ".\nIt saves nothing.")
-    )
+        said.append(f"On the test records: {write(chosen['test'])}.")
+        return "\n".join(said)
+    own = found["chosen"]
+    between = "" if own["low"] is None else f" (95%: {money(own['low'])} to {money(own['high'])})"
+    others = {policy["name"]: policy["cost"] for policy in found["policies"]}
+    policy, least = min(others.items(), key=lambda other: other[1])
+    others |= {rival["name"]: rival["cost"] for rival in found["rivals"]}
+    listed = "; ".join(f"{other} costs {money(cost)}" for other, cost in others.items())
+    said.append(f"Its mistakes on {found['test_records']:,} test records cost {money(own['cost'])}{between}; {listed}.")
+    saved = least - own["cost"]
+    said.append(f"It saves {money(saved)} against {policy}." if saved > 0 else f"It saves nothing against {policy}.")
+    return "\n".join(said)
 
 
 if __name__ == "__main__":

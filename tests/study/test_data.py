@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 from collections.abc import Callable
-from datetime import date
+from datetime import date, timedelta
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -203,7 +203,7 @@ BAD = [
     (with_target(["a", "b", "c"] * (N // 3)), {}, "--target 'churn' has 3 values ('a', 'b', 'c'), and two classes"),
     (with_target([None, "a", "b"] * (N // 3)), {}, "'churn' is missing in 20 records, the first of them record 1"),
     (with_target(["a"] * (N - 1) + ["b"]), {}, "of 60 records 1 are 'b'"),
-    (with_target(["a"] * (N - 3) + ["b"] * 3), {"test": 0.05}, "the test records are of one class only"),
+    (with_target(["a"] * (N - 3) + ["b"] * 3), {"test": 0.05}, "the records to test on are of one class only"),
     (None, {"positive": "maybe"}, "--positive 'maybe' is not a value of 'churn': choose from 'No', 'Yes'"),
     (None, {"fp_cost": "2 * charges"}, "--fp-cost '2 * charges': there is no column 'charges'"),
     (None, {"fn_cost": "2 *"}, "--fn-cost '2 *': something is missing"),
@@ -227,7 +227,14 @@ BAD = [
     (None, {"test": "since>later"}, "'later' is not a date, as column 'since' is"),
     (None, {"test": "months>1000"}, "this is so in no records"),
     (None, {"test": "months>=0"}, "this is so in all records"),
-    (None, {"validation": "2"}, "--validation 2: give a share"),
+    (None, {"groups": "plans"}, "--groups 'plans': there is no such column: did you mean 'plan'?"),
+    (None, {"time": "churn"}, "--time 'churn': this is the target"),
+    (None, {"groups": "plan", "time": "since"}, "--groups and --time cannot be had together"),
+    (
+        lambda f: f.with_columns(months=pl.when(pl.arange(0, N) > 1).then("months")),
+        {"time": "months"},
+        "--time 'months' is missing in 2 records",
+    ),
     (
         lambda f: f.with_columns(months=pl.when(pl.arange(0, N) > 1).then("months")),
         {"test": "months>3"},
@@ -279,21 +286,25 @@ def test_a_missing_file_and_a_directory_are_refused(tmp_path: Path) -> None:
 
 
 def check_partition(data: StudyData, seed: int = 0) -> None:
-    for repeat in (0, 1):
-        split = data.split(repeat, seed)
-        np.testing.assert_array_equal(np.sort(np.concatenate(split)), np.arange(len(data)))
+    learning, test = data.split(seed)
+    np.testing.assert_array_equal(np.sort(np.concatenate([learning, test])), np.arange(len(data)))
+    folds = data.folds(3, repeat=0, seed=seed)
+    np.testing.assert_array_equal(
+        np.sort(np.concatenate([folds.judged(k) for k in range(3)])), np.arange(learning.size)
+    )
 
 
-def test_test_records_are_the_same_in_all_repeats_and_stratified(write: Write) -> None:
-    data = load(write(churn()), test=0.25, validation=0.2)
+def test_test_records_and_folds_are_stratified_and_drawn_by_the_seed(write: Write) -> None:
+    data = load(write(churn()), test=0.25)
     check_partition(data)
-    first, second, other = data.split(0, 0), data.split(1, 0), data.split(0, 1)
-    np.testing.assert_array_equal(first.test, second.test)
-    assert not np.array_equal(first.validation, second.validation)
-    assert not np.array_equal(first.test, other.test)
-    assert [rows.size for rows in first] == [36, 9, 15]
-    assert data.positive[first.test].sum() == 5
-    assert data.positive[first.validation].sum() == 3
+    (learning, test), (_, other) = data.split(0), data.split(1)
+    assert not np.array_equal(test, other)
+    assert (learning.size, test.size) == (45, 15)
+    assert data.positive[test].sum() == 5
+    first, second = (data.folds(3, repeat=repeat, seed=0) for repeat in (0, 1))
+    assert not np.array_equal(first.fold, second.fold)
+    for k in range(3):
+        assert data.positive[learning[first.judged(k)]].sum() == 5
 
 
 @pytest.mark.parametrize(
@@ -310,36 +321,93 @@ def test_test_records_can_be_those_above_a_value(
 ) -> None:
     data = load(write(churn()), test=asked)
     check_partition(data)
-    np.testing.assert_array_equal(data.split(0, 0).test, np.flatnonzero(expected(churn()).to_numpy()))
-    assert data.frame.columns == ["charge", "months", "plan", "paperless", "since"]
+    np.testing.assert_array_equal(data.split(0)[1], np.flatnonzero(expected(churn()).to_numpy()))
+    # What records are divided by says nothing of the records to come.
+    by = asked.split(">")[0].strip()
+    assert data.frame.columns == [name for name in ("charge", "months", "plan", "paperless", "since") if name != by]
+    assert any(f"column {by!r} is no feature" in note for note in data.info["notes"])
     assert data.info["test"].startswith("records with")
 
 
-def test_test_and_validation_records_can_come_from_files(write: Write) -> None:
+def test_test_records_can_come_from_a_file(write: Write) -> None:
     path, late = write(churn()), churn(90)[60:].with_columns(months=pl.col("months").cast(pl.Float64) + 0.5)
-    data = load(path, test=str(write(late, "late.parquet")), validation=write(churn(75)[60:], "more.csv"))
+    data = load(path, test=str(write(late, "late.parquet")))
     check_partition(data)
-    split = data.split(0, 0)
-    np.testing.assert_array_equal(split.test, np.arange(60, 90))
-    np.testing.assert_array_equal(split.validation, np.arange(90, 105))
+    np.testing.assert_array_equal(data.split(0)[1], np.arange(60, 90))
     assert data.frame["months"][60:90].to_list() == late["months"].to_list()
     assert data.costs is not None
-    assert data.costs.n_records == len(data) == 105
+    assert data.costs.n_records == len(data) == 90
     assert data.info["test"] == "the records of late.parquet"
 
 
-def test_validation_records_can_be_given_while_test_records_are_drawn(write: Write) -> None:
-    data = load(write(churn()), validation="months>30", test=0.3)
+def test_records_of_a_group_stay_together(write: Write) -> None:
+    frame = churn(240).with_columns(customer=pl.Series(np.arange(240) // 4 * 7))
+    data = load(write(frame), groups="customer")
     check_partition(data)
-    np.testing.assert_array_equal(data.split(1, 0).validation, np.flatnonzero(churn()["months"].to_numpy() > 30))
-    np.testing.assert_array_equal(data.split(0, 0).test, data.split(1, 0).test)
+    assert "customer" not in data.frame.columns
+    customer = frame["customer"].to_numpy()
+    learning, test = data.split(0)
+    assert not set(customer[learning]) & set(customer[test])
+    assert abs(test.size - 48) <= 8
+    folds = data.folds(3, repeat=0, seed=0)
+    for k in range(3):
+        assert not set(customer[learning[folds.judged(k)]]) & set(customer[learning[folds.trained(k)]])
 
 
-def test_validation_records_are_those_that_are_not_for_testing(write: Write) -> None:
-    data = load(write(churn()), validation="months>20", test="months>35")
-    check_partition(data)
-    months = churn()["months"].to_numpy()
-    np.testing.assert_array_equal(data.split(0, 0).validation, np.flatnonzero((months > 20) & (months <= 35)))
+def test_test_records_that_are_given_take_their_groups_out_of_learning(write: Write) -> None:
+    frame = churn(240).with_columns(customer=pl.Series(np.arange(240) % 60))
+    data = load(write(frame), groups="customer", test="months>45")
+    learning, test = data.split(0)
+    customer = frame["customer"].to_numpy()
+    assert test.size
+    assert not set(customer[learning]) & set(customer[test])
+    assert learning.size + test.size < 240
+
+
+def test_the_future_is_judged_by_the_past(write: Write) -> None:
+    frame = churn(240).with_columns(since=pl.Series(range(240)).map_elements(
+        lambda day: date(2020, 1, 1) + timedelta(day), return_dtype=pl.Date))[::-1]  # fmt: skip
+    data = load(write(frame), time="since")
+    when = frame["since"].to_numpy()
+    learning, test = data.split(0)
+    assert when[learning].max() < when[test].min()
+    assert test.size == 48
+    folds = data.folds(3, repeat=0, seed=0)
+    assert len(folds) == 3
+    for k in range(3):
+        assert when[learning[folds.trained(k)]].max() < when[learning[folds.judged(k)]].min()
+    assert folds.all_judged.size == 144  # the first of four blocks only trains
+    assert data.info["test"] == "the latest records"
+
+
+def test_row_numbers_and_ids_are_no_features(write: Write) -> None:
+    frame = churn().with_columns(
+        row=pl.Series(np.arange(N)),
+        CustomerID=pl.Series(np.random.default_rng(0).permutation(10 * N)[:N]),
+        paid=pl.Series(np.random.default_rng(1).permutation(10 * N)[:N]),
+    )
+    data = load(write(frame))
+    assert "paid" in data.frame.columns
+    assert not {"row", "CustomerID"} & set(data.frame.columns)
+    assert sum("it numbers the records" in note for note in data.info["notes"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("labels", "positive"),
+    [(("Default", "Paid"), "Default"), (("no", "YES"), "YES"), (("0", "1"), "1"), (("2", "1"), "2")],
+)
+def test_the_positive_class_is_yes_or_the_rarer_one(write: Write, labels: tuple[str, str], positive: str) -> None:
+    rare = np.random.default_rng(0).random(N) < 0.3
+    common, other = (labels[1], labels[0]) if positive == labels[0] else labels
+    frame = churn().with_columns(churn=pl.Series(np.where(rare, other, common)))
+    data = load(write(frame), positive=None)
+    assert data.classes[1] == positive
+    assert {str(label) for label in data.labels} == set(labels)
+
+
+def test_few_records_of_a_class_are_told(write: Write) -> None:
+    data = load(write(churn()))
+    assert any("records of 'Yes' to learn from: all figures are uncertain" in note for note in data.info["notes"])
 
 
 def test_a_test_file_of_another_layout_is_refused(write: Write) -> None:
@@ -378,7 +446,8 @@ def test_the_fingerprint_depends_on_everything_that_matters(write: Write) -> Non
             ("drop", frame, {"drop": ["plan"]}),
             ("test", frame, {"test": 0.3}),
             ("rows", frame, {"test": "months>20"}),
-            ("validation", frame, {"validation": 0.3}),
+            ("groups", frame, {"groups": "months"}),
+            ("time", frame, {"time": "months"}),
         )
     }
     assert len(set(found.values())) == len(found)

@@ -133,38 +133,80 @@ def test_nothing_is_loaded_from_elsewhere(page: Reader) -> None:
     assert "@import" not in "".join(page.text["style"])
 
 
-def test_the_headline_says_what_is_saved_against_each_alternative(summary: dict[str, Any], page: Reader) -> None:
-    found = summary["money"]
+def test_the_headline_says_what_to_expect_and_what_the_test_records_cost(summary: dict[str, Any], page: Reader) -> None:
+    chosen, found = summary["chosen"], summary["money"]
+    value, low, high = (money(chosen["expected"][key]) for key in ("value", "low", "high"))
+    assert f"is expected to cost {value} per record (90% sure: {low} to {high})." in page.words
     cost = found["chosen"]["cost"]
-    for other in (found["nothing"], found["everything"], found["insensitive"]["cost"]):
-        assert f"{money(other - cost)} saved" in page.words
-    low, high = found["chosen"]["low"], found["chosen"]["high"]
-    assert f"between {money(low)} and {money(high)}" in page.words
-    assert f"{money(found['nothing'] - high)} to {money(found['nothing'] - low)}" in page.words
+    assert f"it costs {money(cost)}: {money(cost / found['test_records'])} per record" in page.words
+    policy = found["policies"][1]
+    assert f"it saves {percent(1 - cost / policy['cost'])} against acting on all" in page.words
+    assert chosen["reason"] in page.words
+    (row,) = (row for row in summary["leaderboards"]["test"] if row["chosen"])
+    assert f"It acts on {percent(row['acted'])} of them" in page.words
+
+
+def test_savings_are_told_against_every_policy_and_rival(summary: dict[str, Any], page: Reader) -> None:
+    found = summary["money"]
+    titles = (
+        "acting on none", "acting on all", "logistic regression by T_cs", "LightGBM by T_cs",
+        "the best model that ignores costs, rf",
+    )  # fmt: skip
+    others = (*found["policies"], *found["rivals"], found["insensitive"])
+    for title, other in zip(titles, others, strict=True):
+        if other is not found["insensitive"]:
+            assert f"{money(other['cost'] - found['chosen']['cost'])} saved against {title}" in page.words
+            assert f"{money(other['saved']['low'])} to {money(other['saved']['high'])}" in page.words
+        assert f"{title} {money(other['cost'] / found['test_records'])} {money(other['out_of_fold'])}" in page.words
 
 
 def test_a_model_that_does_not_pay_off_is_called_so(summary: dict[str, Any]) -> None:
     new = copy.deepcopy(summary)
-    new["money"]["chosen"].update(cost=200_000.0, low=190_000.0, high=210_000.0)
+    cost = new["money"]["chosen"]["cost"]
+    new["money"]["policies"][1].update(cost=cost - 5000.0, saved={"low": -6000.0, "high": -2000.0})
     words = Reader(render(new)).words
-    assert "No model paid off: acting on everything is at least as cheap." in words
-    lost = 200_000 - new["money"]["everything"]
-    assert f"{money(lost)} lost" in words
-    assert f"{money(lost - 10_000)} to {money(lost + 10_000)}" in words
+    assert "No model paid off: on the test records acting on all is at least as cheap." in words
+    assert "5,000 lost against acting on all" in words
+    assert "−6,000 to −2,000" in words
 
 
-def test_an_advantage_within_the_interval_is_called_chance(summary: dict[str, Any]) -> None:
+def test_an_advantage_whose_interval_reaches_zero_is_called_chance(summary: dict[str, Any]) -> None:
+    assert "that may be chance" not in Reader(render(summary)).words
     new = copy.deepcopy(summary)
-    assert "may be chance" not in Reader(render(new)).words
-    new["money"]["chosen"]["high"] = new["money"]["everything"] + 1
-    assert "over acting on everything and the best model that ignores costs may be chance" in Reader(render(new)).words
+    new["money"]["policies"][1]["saved"]["low"] = -1.0
+    assert "the best one can do without a model, but that may be chance." in Reader(render(new)).words
 
 
-def test_without_a_cost_interval_that_of_the_measure_is_told(summary: dict[str, Any]) -> None:
-    new = copy.deepcopy(summary)
-    new["money"]["chosen"].update(low=None, high=None)
-    best = new["leaderboards"]["validation"][0]
-    assert f"95% confidence between {percent(best['low'])} and {percent(best['high'])}" in Reader(render(new)).words
+def test_another_measure_than_cost_is_told_with_its_name(summary: dict[str, Any]) -> None:
+    new = changed(
+        summary, question={"measure": "savings"}, chosen={"expected": {"value": 0.4, "low": 0.3, "high": 0.5}}
+    )
+    assert "is expected to reach savings of 40.0% (90% sure: 30.0% to 50.0%)" in Reader(render(new)).words
+
+
+def test_a_file_trained_on_the_test_records_too_is_not_called_the_model_measured(summary: dict[str, Any]) -> None:
+    words = Reader(render(changed(summary, question={"refit": "all"}))).words
+    assert "best.skops was then trained on these records, too" in words
+    assert "in just this way" not in words
+
+
+def test_methods_that_were_not_tried_are_named(summary: dict[str, Any]) -> None:
+    assert "untried" not in Reader(render(summary)).words
+    words = Reader(render(changed(summary, question={"not_tried": ["csrf", "dab"]}))).words
+    assert "The time limit left 2 methods untried csrf, dab" in words
+
+
+def test_costs_of_the_day_are_promised_only_where_the_model_follows_them(summary: dict[str, Any]) -> None:
+    follows = Reader(render(changed(summary, chosen={"follows_costs": True}))).words
+    does_not = Reader(render(changed(summary, chosen={"follows_costs": False}))).words
+    assert "nothing needs to be trained again" in follows
+    assert "nothing needs to be trained again" not in does_not
+    assert "Costs have changed? Run the study again" in does_not
+
+
+def test_equal_models_are_one_row_with_their_names(summary: dict[str, Any], page: Reader) -> None:
+    (row,) = (row for row in summary["leaderboards"]["out_of_fold"] if row["same_as"])
+    assert f"and 1 other that decided alike {row['same_as'][0]}" in page.words
 
 
 def test_both_leaderboards_have_all_rows_in_order(summary: dict[str, Any]) -> None:
@@ -182,26 +224,27 @@ def test_columns_without_numbers_and_the_measure_itself_are_not_told_twice() -> 
         return set(re.findall(r'<button type="button" title="[^"]*" data-first="[^"]*">([^<]*)<', page))
 
     assert titles(render(make_summary())) == {
-        "#", "Model", "Cost avoided", "Validation", "Cost", "Savings", "Share found", "False alarms", "Acted on", "AUC"
+        "#", "Model", "Out of fold", "Test", "Behind the best", "Savings", "Share found", "False alarms", "Acted on",
+        "AUC",
     }  # fmt: skip
     assert titles(render(make_summary(imbalance=True))) == {
-        "#", "Model", "Balanced accuracy", "Validation", "Share found", "False alarms", "Acted on", "AUC"
+        "#", "Model", "Out of fold", "Test", "Behind the best", "Share found", "False alarms", "Acted on", "AUC"
     }  # fmt: skip
-    in_cost = changed(make_summary(), question={"measure": "cost", "higher_is_better": False})
-    assert "Cost" in titles(render(in_cost))
-    assert len(re.findall(r">Cost</button>", render(in_cost))) == 2  # once in each leaderboard
+    in_savings = titles(render(changed(make_summary(), question={"measure": "savings"})))
+    assert "Cost" in in_savings
+    assert "Savings" not in in_savings
 
 
 def test_models_over_the_limit_are_marked(summary: dict[str, Any]) -> None:
     page = render(summary)
     assert page.count(">over the limit<") == 2 * sum(
-        not row["in_limits"] for row in summary["leaderboards"]["validation"]
+        not row["in_limits"] for row in summary["leaderboards"]["out_of_fold"]
     )
 
 
 def test_long_leaderboards_are_cut_and_say_so(summary: dict[str, Any]) -> None:
     new = copy.deepcopy(summary)
-    new["leaderboards"]["validation"] *= 12
+    new["leaderboards"]["out_of_fold"] *= 12
     assert "The first 500 of 576. All are in leaderboard.csv." in Reader(render(new)).words
 
 
@@ -209,7 +252,7 @@ def test_without_costs_there_is_no_word_of_money() -> None:
     summary = make_summary(imbalance=True)
     page = Reader(render(summary))
     assert "No costs were given." in page.words
-    assert "reaches a balanced accuracy of 0." in page.words
+    assert "is expected to reach a balanced accuracy of 0." in page.words
     assert not {"figure-cost", "figure-gain", "sensitivity"} & {a.get("id") for _, a in page.elements}
     assert {"figure-roc", "figure-reliability"} <= {a.get("id") for _, a in page.elements}
     said = page.words.split("Terms in plain words")[0]
@@ -222,29 +265,33 @@ def test_a_study_in_which_nothing_kept_the_limits_still_has_a_report(imbalance: 
     summary = changed(
         make_summary(imbalance=imbalance),
         question={"max_fpr": 0.001, "max_acted": 0.05, "notes": ["1 column was constant"]},
-        leaderboards={"validation": [], "test": []},
+        leaderboards={"out_of_fold": [], "test": []},
     )
-    summary |= {"curves": [], "iso_cost": None, "features": [], "sensitivity": []}
+    summary |= {"chosen": None, "curves": [], "iso_cost": None, "features": [], "sensitivity": [], "tree": None}
     if summary["money"]:
-        summary["money"] |= {"insensitive": None, "chosen": None}
+        summary["money"] |= {"rivals": [], "insensitive": None, "chosen": None}
     page = Reader(render(summary))
     assert "No model kept within the limits" in page.words
     assert "at most 0.1% of the records that need no action and acting on at most 5.0% of all records" in page.words
     assert "1 column was constant" in page.words
-    assert not {"closer", "features", "sensitivity"} & {a.get("id") for _, a in page.elements}
+    assert not {"closer", "features", "sensitivity", "use"} & {a.get("id") for _, a in page.elements}
 
 
 def test_numbers_that_are_missing_or_not_finite_do_no_harm(summary: dict[str, Any]) -> None:
     new = copy.deepcopy(summary)
     nan, inf = float("nan"), float("inf")
-    new["leaderboards"]["validation"][3].update(auc=nan, fpr=None, low=nan, validation=None)
+    new["leaderboards"]["out_of_fold"][3].update(auc=nan, fpr=None, low=nan, out_of_fold=None)
     new["curves"][0]["cost_curve"]["threshold"][0] = -inf
     new["curves"][0].update(threshold=inf, reliability=None)
     new["curves"][1].update(gain=None, point=None, roc=None, threshold=nan)
     new["iso_cost"]["lines"][0]["cost"] = nan
     new["features"][1]["importance"] = nan
     new["sensitivity"][0]["savings"] = None
-    new["money"]["insensitive"] = None
+    new["leaderboards"]["out_of_fold"][4]["difference"] = None
+    new["money"].update(insensitive=None)
+    new["money"]["chosen"].update(low=None, high=None)
+    new["money"]["policies"][0]["saved"] = None
+    new["chosen"]["expected"] = None
     page = render(new)
     figures = json.loads(embedded(page, "figures"), parse_constant=pytest.fail)
     assert set(figures) == {"cost", "gain", "roc", "reliability"}
@@ -299,7 +346,7 @@ def test_each_figure_says_what_to_see_in_it(summary: dict[str, Any]) -> None:
         in words
     )
     assert "finds 75.0% of the records worth acting on, and disturbs 12.5% of the others" in words
-    assert "Acting on the 25.0% of records that the chosen model scores highest would save most: 800" in words
+    assert "Acting on the 25.0% of records that the recommended model scores highest would save most: 800" in words
     assert "off by 7.5 percentage points on average" in words
     others = {"threshold": None, "gain": None, "reliability": None}
     words = Reader(render({**summary, "curves": [chosen | others, chosen | {"cost_curve": None}]})).words
@@ -313,7 +360,7 @@ def test_features_come_with_their_share(summary: dict[str, Any], page: Reader) -
     assert f"make up {percent(sum(first[:3]) / sum(first))} of" in page.words
     assert "And 4 features with less." in page.words
     in_money = {**summary, "importance_unit": "money saved", "features": [{"name": "a", "importance": 1234.0}]}
-    assert "a makes up 100% of what the chosen model’s splits save" in Reader(render(in_money)).words
+    assert "a makes up 100% of what the recommended model’s splits save" in Reader(render(in_money)).words
 
 
 # ---- Figures
@@ -360,7 +407,7 @@ def test_the_limit_on_actions_is_drawn(summary: dict[str, Any]) -> None:
 def test_long_curves_are_thinned_but_keep_their_extremes() -> None:
     n = 100_000
     saving = [float(i) for i in range(n)]
-    saving[12_345], saving[54_321] = 1e6, -1e6
+    saving[32_345], saving[54_321] = 1e6, -1e6
     curve = {"name": "m", "gain": {"share": [i / n for i in range(n)], "saving": saving}}
     figure = gain_figure([curve])
     assert figure
@@ -388,7 +435,7 @@ def test_plotly_knows_all_that_the_figures_say(summary: dict[str, Any]) -> None:
 
 def test_axes_end_where_nothing_more_happens() -> None:
     rare = {
-        "name": "m", "threshold": 0.01, "cost_curve": {"threshold": [0.0, 0.02, 0.5], "cost": [9.0, 4.0, 8.0]},
+        "name": "m", "threshold": 0.01, "cost_curve": {"threshold": [0.0, 0.02, 0.5], "cost": [90.0, 4.0, 8.0]},
         "roc": {"fpr": [0, 0.004, 1], "tpr": [0, 0.8, 1]}, "point": {"fpr": 0.004, "tpr": 0.8},
         "gain": {"share": [0.0, 0.006, 1.0], "saving": [0.0, 800.0, -50.0]},
         "reliability": {"predicted": [0.0, 0.1], "observed": [0.001, 0.2], "count": [9000, 10]},
@@ -396,6 +443,11 @@ def test_axes_end_where_nothing_more_happens() -> None:
     drawn = (cost_figure([rare]), roc_figure([rare], None), gain_figure([rare]), reliability_figure([rare]))
     ends = [figure["layout"]["xaxis"]["range"][1] for figure in drawn if figure]
     assert ends == pytest.approx([0.1, 0.02, 0.03, 0.22])
+    cost, _, gain, _ = drawn
+    assert cost
+    assert gain
+    assert cost["layout"]["yaxis"]["range"] == [0, 16.0]  # twice the cheaper of acting on all and on none
+    assert gain["data"][0]["x"] == [0.0, 0.006]  # the loss of acting on all does not stretch the other axis
     limited = gain_figure([rare], max_acted=0.05)
     assert limited
     assert limited["layout"]["xaxis"]["range"] == [0, 0.25]
@@ -531,8 +583,7 @@ def test_a_model_without_scores_or_intervals_is_reported_without_them(summary: d
     for row in new["sensitivity"]:
         row["savings"] = None
     page = Reader(render(new))
-    assert "The chosen model has no scores to put a threshold on." in page.words
+    assert "The recommended model has no scores to put a threshold on." in page.words
     assert "It would pay off" not in page.words
-    new["money"]["chosen"].update(low=None, high=None)
-    new["leaderboards"]["validation"][0].update(low=None, high=None)
-    assert "How sure this is was not computed." in Reader(render(new)).words
+    new["chosen"]["expected"] = None
+    assert "90% sure" not in Reader(render(new)).words

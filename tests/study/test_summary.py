@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+import polars as pl
 import pytest
 
 from stakes import Costs
 from stakes.datasets import CostDataset, make_churn, make_donors
-from stakes.datasets.splits import Split
 from stakes.metrics import savings_score, total_cost
 from stakes.persist import load
 from stakes.study.data import StudyData
@@ -18,51 +17,55 @@ from stakes.study.files import kinds_of
 from stakes.study.study import Study, StudyResult
 
 
-@dataclass(frozen=True, eq=False)
-class AsSaid(StudyData):
-    """Records that are split, and whose costs are known or estimated, as the dataset says."""
+class Run(NamedTuple):
+    """A study, and its test records."""
 
-    dataset: CostDataset = field(kw_only=True)
-
-    def split(self, repeat: int, seed: int) -> Split:
-        return self.dataset.split(repeat, seed=seed)
-
-    def costs_of(self, split: Split, repeat: int, seed: int) -> list[tuple[Costs | None, Costs | None]]:
-        whole = self.dataset.estimated_from(split.train)
-        return [(whole.costs[rows], whole.decision_costs[rows]) for rows in split]
+    result: StudyResult
+    frame: pl.DataFrame
+    target: np.ndarray
+    costs: Costs
+    known: Costs
 
 
-def as_said(dataset: CostDataset) -> AsSaid:
-    info = {"positive": "1", "classes": ["0", "1"], "features": kinds_of(dataset.frame), "cost_columns": {}}
-    positive, classes = dataset.target == 1, ("0", "1")
-    return AsSaid(dataset.name, dataset.frame, positive, classes, dataset.costs, None, 0.2, 0.2, info, dataset=dataset)
-
-
-def run(dataset: CostDataset, out: Any, **options: Any) -> tuple[StudyResult, CostDataset]:
-    """Return a small study of one repeat, and its test records."""
-    data = as_said(dataset)
-    study = Study(data, out=out, methods=("bg", "wrf"), trees=5, repeats=1, jobs=1, metacost="none", **options)
-    return study.run(), dataset.parts(0).test
+def run(dataset: CostDataset, out: Any, **options: Any) -> Run:
+    """Return a small study of a dataset; its costs are known beforehand as the dataset says."""
+    known = dataset.estimated_from(np.arange(len(dataset))).decision_costs
+    data = StudyData(
+        name=dataset.name,
+        frame=dataset.frame,
+        positive=dataset.target == 1,
+        classes=("0", "1"),
+        costs=dataset.costs,
+        test_rows=None,
+        test_fraction=0.3,
+        info={"positive": "1", "classes": ["0", "1"], "features": kinds_of(dataset.frame), "cost_columns": {}},
+        file_labels=(0, 1),
+        known_costs=known,
+    )
+    study = Study(data, out=out, methods=("bg", "wrf"), trees=5, folds=3, jobs=1, metacost="none", **options)
+    result = study.run()
+    _, test = data.split(0)
+    return Run(result, dataset.frame[test], dataset.target[test], dataset.costs[test], known[test])
 
 
 @pytest.fixture(scope="module")
-def churn(tmp_path_factory: pytest.TempPathFactory) -> tuple[StudyResult, CostDataset]:
+def churn(tmp_path_factory: pytest.TempPathFactory) -> Run:
     return run(make_churn(600, random_state=0), tmp_path_factory.mktemp("churn"))
 
 
 @pytest.fixture(scope="module")
-def donors(tmp_path_factory: pytest.TempPathFactory) -> tuple[StudyResult, CostDataset]:
+def donors(tmp_path_factory: pytest.TempPathFactory) -> Run:
     """People whose donation is known only after they gave."""
     dataset = make_donors(2000, response_rate=0.05, random_state=0)
-    return run(dataset, tmp_path_factory.mktemp("donors"), measure="profit")
+    return run(dataset, tmp_path_factory.mktemp("donors"), measure="profit", decisions="follow-costs")
 
 
-def costs_of(test: CostDataset) -> dict[str, Any]:
+def costs_of(test: Run) -> dict[str, Any]:
     return {"fp_cost": test.costs.fp, "fn_cost": test.costs.fn}
 
 
 def test_money_is_that_of_doing_nothing_acting_on_everything_and_the_chosen_model(churn: Any) -> None:
-    result, test = churn
+    result, test = churn.result, churn
     money = result.summary["money"]
     y, given = test.target, costs_of(test)
     assert money["nothing"] == pytest.approx(total_cost(y, np.zeros_like(y), **given))
@@ -74,18 +77,18 @@ def test_money_is_that_of_doing_nothing_acting_on_everything_and_the_chosen_mode
 
 
 def test_the_interval_is_that_of_drawing_the_test_records_anew(churn: Any) -> None:
-    result, test = churn
+    result, test = churn.result, churn
     given = costs_of(test)
     outcome = load(result.directory / "best.skops").predict(test.frame, **given)
-    fp, fn = test.costs.arrays(len(test))
+    fp, fn = test.costs.arrays(test.target.size)
     cost = np.where(test.target == 1, fn * (outcome == 0), fp * (outcome == 1))
-    spread = cost.std() * np.sqrt(len(test))
+    spread = cost.std() * np.sqrt(test.target.size)
     chosen = result.summary["money"]["chosen"]
     assert chosen["high"] - chosen["low"] == pytest.approx(2 * 1.96 * spread, rel=0.15)
 
 
 def test_sensitivity_is_what_the_model_costs_when_it_decides_by_changed_costs(churn: Any) -> None:
-    result, test = churn
+    result, test = churn.result, churn
     model = load(result.directory / "best.skops")
     rows = result.summary["sensitivity"]
     assert [(row["what"], row["factor"]) for row in rows] == [
@@ -98,12 +101,12 @@ def test_sensitivity_is_what_the_model_costs_when_it_decides_by_changed_costs(ch
         outcome = model.predict(test.frame, **given)
         assert row["cost"] == pytest.approx(total_cost(test.target, outcome, **given))
         assert row["savings"] == pytest.approx(savings_score(test.target, outcome, **given))
-        assert row["nothing"] == pytest.approx(total_cost(test.target, np.zeros(len(test), int), **given))
-        assert row["everything"] == pytest.approx(total_cost(test.target, np.ones(len(test), int), **given))
+        assert row["nothing"] == pytest.approx(total_cost(test.target, np.zeros(test.target.size, int), **given))
+        assert row["everything"] == pytest.approx(total_cost(test.target, np.ones(test.target.size, int), **given))
 
 
 def test_lines_of_equal_cost_go_through_the_points_and_have_the_slope_of_the_costs(churn: Any) -> None:
-    result, test = churn
+    result, test = churn.result, churn
     lines, curves = result.summary["iso_cost"]["lines"], result.summary["curves"]
     means = Costs(fp=test.costs.fp, fn=test.costs.fn).class_means(test.target)
     n_positive, n_negative = (test.target == 1).sum(), (test.target == 0).sum()
@@ -120,9 +123,9 @@ def test_lines_of_equal_cost_go_through_the_points_and_have_the_slope_of_the_cos
 
 
 def test_what_an_outcome_reveals_is_not_known_to_the_model_that_is_reported(donors: Any) -> None:
-    result, test = donors
+    result, test = donors.result, donors
     model = load(result.directory / "best.skops")
-    known, real = test.decision_costs, test.costs
+    known, real = test.known, test.costs
     assert not np.array_equal(known.fn, real.fn)
     outcome = model.predict(test.frame, fp_cost=known.fp, fn_cost=known.fn)
     told = model.predict(test.frame, fp_cost=real.fp, fn_cost=real.fn)

@@ -12,7 +12,8 @@ import polars as pl
 from stakes.measures import MEASURES, sums_of
 from stakes.paper.protocol import APPLICATIONS, PAPER_METHODS, Application, Trial
 from stakes.paper.published import PUBLISHED, PublishedRow
-from stakes.study.leaderboard import decision_of, insensitive
+from stakes.study.columns import decision_of
+from stakes.study.leaderboard import insensitive
 
 __all__ = [
     "LIKE_PAPER",

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from stakes.atomic import complete_file
 from stakes.costs import Costs
 from stakes.decision.calibration import Platt
+from stakes.delivered import DeliveredClassifier
 from stakes.exceptions import CostsNeededError, StudyError
 from stakes.persist import load, read_info
 from stakes.study.data import evaluate_cost
@@ -244,6 +245,8 @@ def _kept(keep: Iterable[str] | None, columns: list[str], source: str) -> list[s
 
 
 def _positive_label(model: Any) -> Any:
+    if isinstance(model, DeliveredClassifier):
+        return model.labels[1]
     given = getattr(model, "pos_label", None)
     return model.classes_[1] if given is None else given
 
@@ -261,6 +264,8 @@ def score_to_probability(model: Any) -> dict[str, float]:
 
 def _probability(model: Any, info: dict[str, Any]) -> Callable[[NDArray[np.float64]], NDArray[np.float64]] | None:
     """Return how a score becomes a probability; None if that is not known."""
+    if isinstance(model, DeliveredClassifier):
+        return model.probability or (lambda score: score)
     decision = model.cut_.decision if hasattr(model, "cut_") else None
     is_calibrated = decision is not None and (decision.output == "average" or decision.calibration is not None)
     by_cost = decision is not None and decision.threshold == "cost"
@@ -273,6 +278,8 @@ def _decide(
     model: Any, X: pl.DataFrame, label: Any, given: dict[str, Any]
 ) -> tuple[NDArray[np.bool_], NDArray[np.float64], float | NDArray[np.float64]]:
     """Return whether each record is positive, its score, and what that was compared with."""
+    if isinstance(model, DeliveredClassifier):
+        return model.decide(X, **given)[:3]
     if not hasattr(model, "evaluate"):  # taught by another model: costs are in its labels
         score = model.predict_proba(X, **given)[:, list(model.classes_).index(label)]
         return model.predict(X, **given) == label, score, 0.5

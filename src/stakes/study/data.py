@@ -15,12 +15,23 @@ import polars as pl
 from numpy.typing import NDArray
 
 from stakes.costs import Costs
-from stakes.datasets.splits import Rows, Split, SplitPlan
 from stakes.exceptions import StudyError
 from stakes.study.expressions import Expression, did_you_mean, in_records, parse
 from stakes.study.files import as_kind, check_finite, conform, kinds_of, read_file, tidy
+from stakes.study.folds import Folds, cut_in_time, divide, forward_folds, random_folds
 
 __all__ = ["StudyData", "evaluate_cost", "load_data"]
+
+Bools = NDArray[np.bool_]
+Ints = NDArray[np.int64]
+Rows = NDArray[np.intp]
+
+# Pairs of labels that say themselves which class is positive.
+YES, NO = {"1", "true", "yes", "y", "t"}, {"0", "-1", "false", "no", "n", "f"}
+# Streams of random numbers that are drawn from one seed.
+TEST, FOLDS = 1, 2
+# With fewer records of a class to learn from, the figures say little.
+FEW = 50
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,12 +54,16 @@ class StudyData:
         The test records, where they are given.
     test_fraction : float
         The share of the records to test on, where they are drawn.
-    validation_fraction : float
-        The share to validate on, of what is not for testing.
     info : dict
         What was asked for, as plain data: enough to decide on new records.
-    validation_rows : ndarray of row numbers, or None
-        The validation records, where they are given.
+    groups : ndarray of shape (n_records,) or None
+        Records with the same number (those of one customer) are never divided between learning and judging.
+    time : ndarray of shape (n_records,) or None
+        The order of the records in time: what is judged is then later than what was learnt from.
+    file_labels : tuple or None
+        The negative and the positive class as values of the target, where these are not texts.
+    known_costs : Costs or None
+        What is known of the costs when a decision is due, where that is not what mistakes turn out to cost.
 
     Examples
     --------
@@ -65,76 +80,92 @@ class StudyData:
     ...     costs=made.costs,
     ...     test_rows=None,
     ...     test_fraction=0.2,
-    ...     validation_fraction=0.2,
     ...     info={},
     ... )
-    >>> [rows.size for rows in data.split(repeat=0, seed=0)]
-    [640, 160, 200]
+    >>> learning, test = data.split(seed=0)
+    >>> learning.size, test.size
+    (800, 200)
+    >>> [data.folds(5, repeat=0, seed=0).judged(k).size for k in range(5)]
+    [160, 160, 160, 160, 160]
     """
 
     name: str
     frame: pl.DataFrame
-    positive: NDArray[np.bool_]
+    positive: Bools
     classes: tuple[str, str]
     costs: Costs | None
     test_rows: Rows | None
     test_fraction: float
-    validation_fraction: float
     info: dict[str, Any]
-    validation_rows: Rows | None = None
+    groups: Ints | None = None
+    time: Ints | None = None
+    file_labels: tuple[Any, Any] | None = None
+    known_costs: Costs | None = None
+
+    @property
+    def labels(self) -> tuple[Any, Any]:
+        """The negative and the positive class as in the file: numbers, truth values or texts."""
+        return self.classes if self.file_labels is None else self.file_labels
 
     def __len__(self) -> int:
         return self.positive.size
 
-    def split(self, repeat: int, seed: int) -> Split:
-        """Return the rows to train, validate and test on, stratified by class.
+    def split(self, seed: int) -> tuple[Rows, Rows]:
+        """Return the rows to learn from, and the rows to test on.
 
         Parameters
         ----------
-        repeat : int
-            Which repetition. The test records are the same in all of them.
         seed : int
-            Another seed draws other records throughout.
+            Another seed draws other records, where they are drawn.
         """
-        try:
-            split = self._divide(repeat, seed)
-        except ValueError:  # of scikit-learn, about a class with a single record
-            raise self._too_few("too few records") from None
-        for part, rows in split._asdict().items():
-            if self.positive[rows].all() or not self.positive[rows].any():
-                raise self._too_few(f"the {part} records are of one class only" if rows.size else f"no {part} records")
-        return split
+        is_test = np.zeros(len(self), np.bool_)
+        if self.test_rows is not None:
+            is_test[self.test_rows] = True
+        elif self.time is not None:
+            is_test = cut_in_time(self.time, self.test_fraction)
+        else:
+            shares = [1.0 - self.test_fraction, self.test_fraction]
+            is_test = divide(self.positive, shares, np.random.default_rng([seed, TEST]), self.groups) == 1
+        learns = ~is_test
+        if self.groups is not None:
+            learns &= ~np.isin(self.groups, self.groups[is_test])
+        for part, which in (("to learn from", learns), ("to test on", is_test)):
+            self._check_classes(which, part)
+        return np.flatnonzero(learns), np.flatnonzero(is_test)
 
-    def costs_of(self, split: Split, repeat: int, seed: int) -> list[tuple[Costs | None, Costs | None]]:
-        """Return, for each part of a split, what mistakes cost, and what is known of it when a decision is due.
+    def folds(self, n_folds: int, *, repeat: int, seed: int) -> Folds:
+        """Return the folds of the learning records, which are numbered as in ``split(seed)[0]``.
 
-        The two are the same here; where an outcome reveals its cost (a donation), they are not.
+        Parameters
+        ----------
+        n_folds : int
+        repeat : int
+            Which repetition: each has other folds, unless they go by time.
+        seed : int
         """
-        costs = [None if self.costs is None else self.costs[rows] for rows in split]
-        return list(zip(costs, costs, strict=True))
+        rows, _ = self.split(seed)
+        positive = self.positive[rows]
+        if self.time is not None:
+            folds = forward_folds(self.time[rows], n_folds)
+        else:
+            groups = None if self.groups is None else self.groups[rows]
+            folds = random_folds(positive, n_folds, np.random.default_rng([seed, FOLDS, repeat]), groups)
+        for k in range(len(folds)):
+            for part, which in (("judged", folds.judged(k)), ("trained on", folds.trained(k))):
+                self._check_classes(rows[which], f"{part} in fold {k + 1} of {len(folds)}")
+        if len(folds) < 2:
+            raise StudyError(f"{self.name}: there are too few different times for folds: leave out --time")
+        return folds
 
-    def _divide(self, repeat: int, seed: int) -> Split:
-        target = self.positive.astype(np.int64)
-        if self.validation_rows is None:
-            test = round(self.test_fraction * len(self)) if self.test_rows is None else self.test_rows
-            rest = len(self) - (test if isinstance(test, int) else test.size)
-            validation = round(self.validation_fraction * rest)
-            return SplitPlan(rest - validation, validation, test).split(target, repeat=repeat, seed=seed)
-        if self.test_rows is None:
-            # What is drawn and what is given change places.
-            rest = len(self) - self.validation_rows.size
-            drawn = round(self.test_fraction * rest)
-            plan = SplitPlan(rest - drawn, drawn, self.validation_rows)
-            train, test_rows, _ = plan.split(target, repeat=0, seed=seed)
-            return Split(train, self.validation_rows, test_rows)
-        given = np.union1d(self.validation_rows, self.test_rows)
-        return Split(np.setdiff1d(np.arange(len(self)), given), self.validation_rows, self.test_rows)
-
-    def _too_few(self, why: str) -> StudyError:
+    def _check_classes(self, rows: Any, part: str) -> None:
+        found = self.positive[rows]
+        if found.any() and not found.all():
+            return
         n = int(self.positive.sum())
-        return StudyError(
+        why = f"the records {part} are of one class only" if found.size else f"there are no records {part}"
+        raise StudyError(
             f"{self.name}: {why}: of {len(self):,} records {n:,} are {self.classes[1]!r}, and some of both classes are "
-            "needed to train, to validate and to test on; give more records, or another --test or --validation"
+            "needed in every part; give more records, fewer --folds, or another --test"
         )
 
     def fingerprint(self) -> str:
@@ -143,12 +174,12 @@ class StudyData:
 
     @cached_property
     def _fingerprint(self) -> str:
-        digest = hashlib.sha256(repr((self.classes, self.test_fraction, self.validation_fraction)).encode())
+        digest = hashlib.sha256(repr((self.classes, self.test_fraction)).encode())
         for column in self.frame.iter_columns():
             digest.update(repr((column.name, column.dtype)).encode())
             _add_values(digest, column)
-        costs = (None, None) if self.costs is None else (self.costs.fp, self.costs.fn)
-        for array in (self.positive, *costs, self.test_rows, self.validation_rows):
+        costs = [part for c in (self.costs, self.known_costs) for part in ((None, None) if c is None else (c.fp, c.fn))]
+        for array in (self.positive, *costs, self.test_rows, self.groups, self.time):
             digest.update(b"none" if array is None else np.asarray(array).tobytes())
             digest.update(b";")
         return digest.hexdigest()
@@ -176,7 +207,8 @@ def load_data(
     fn_cost: str | float | None = None,
     drop: Iterable[str] = (),
     test: str | float | Path = "0.2",
-    validation: str | float | Path = "0.2",
+    groups: str | None = None,
+    time: str | None = None,
 ) -> StudyData:
     """Read records from a CSV or Parquet file, and say in one line what is wrong with them.
 
@@ -188,7 +220,7 @@ def load_data(
     target : str
         The column with the two classes.
     positive : value, default=None
-        The value of the positive class; by default the one sorted last, such as 1, True or "yes".
+        The value of the positive class; by default 1, True or "yes" and the like, and otherwise the rarer class.
     fp_cost, fn_cost : str or float, default=None
         What a false positive and a false negative cost: a number, or arithmetic over columns such as
         ``"12 * MonthlyCharges"``. Without them the study is about class imbalance alone.
@@ -196,8 +228,11 @@ def load_data(
         Columns that are not features. Costs may use them.
     test : str, float or path, default="0.2"
         A share of the records; a file of the same layout; or "COLUMN>VALUE" (or >=), to test on what came later.
-    validation : str, float or path, default="0.2"
-        The same for the records to choose by, among those that are not for testing.
+    groups : str, default=None
+        A column, such as that of the customer: records with the same value stay together, in folds and for testing.
+    time : str, default=None
+        A column of times: models are judged on records that are later than those they were trained on, and the test
+        records are the latest ones. Neither of the two columns is a feature.
 
     Returns
     -------
@@ -224,45 +259,80 @@ def load_data(
                 raise StudyError(f"--target {target!r}: {note}")
         raise StudyError(f"--target {target!r}: {path.name} has no such column{did_you_mean(target, frame.columns)}")
     dropped = _to_drop(drop, frame.columns, target)
-    frame, test_part = _take_part(frame, test, "--test")
-    frame, validation_part = _take_part(frame, validation, "--validation")
-    is_positive, classes = _classes(frame.get_column(target), target, positive)
+    frame, test_part = _take_part(frame, test)
+    is_positive, labels = _classes(frame.get_column(target), target, positive)
+    classes = (_label(labels[0]), _label(labels[1]))
     if positive is None:
         notes.append(f"{classes[1]!r} is taken for the positive class of {target!r}: --positive would change that")
     costs = _costs(frame, fp_cost, fn_cost)
-    features = _features(frame.drop(target, *dropped), path.name, notes)
+    if groups is not None and time is not None:
+        raise StudyError("--groups and --time cannot be had together: choose what matters more")
+    divided = {
+        what: _division(frame, column, what, target)
+        for what, column in (("--groups", groups), ("--time", time))
+        if column is not None
+    }
+    by = {column for column in (groups, time, test_part.column) if column is not None} - {target}
+    for column in sorted(by - set(dropped)):
+        notes.append(f"column {column!r} is no feature: records are divided by it")
+    features = _features(frame.drop(target, *{*dropped, *by}), path.name, notes)
     if not features.width:
         raise StudyError(f"{path.name} has no features: besides {target!r}, no column is left to learn from")
-    test_rows, validation_rows = test_part.rows, validation_part.rows
-    if validation_rows is not None and test_rows is not None:
-        validation_rows = np.setdiff1d(validation_rows, test_rows)
     data = StudyData(
         name=path.name,
         frame=features,
         positive=is_positive,
         classes=classes,
         costs=costs,
-        test_rows=test_rows,
+        test_rows=test_part.rows,
         test_fraction=test_part.fraction,
-        validation_fraction=validation_part.fraction,
         info={
             "data": path.name,
+            "source": {
+                "path": str(path.absolute()),
+                "target": target,
+                "positive": classes[1],
+                "fp_cost": fp_cost,
+                "fn_cost": fn_cost,
+                "drop": dropped,
+                "test": str(Path(str(test)).absolute()) if Path(str(test)).exists() else str(test),
+                "groups": groups,
+                "time": time,
+            },
             "target": target,
             "positive": classes[1],
             "classes": list(classes),
             "fp_cost": None if fp_cost is None else str(fp_cost),
             "fn_cost": None if fn_cost is None else str(fn_cost),
             "drop": dropped,
-            "test": test_part.description,
-            "validation": validation_part.description,
+            "groups": groups,
+            "time": time,
+            "test": test_part.description if time is None or test_part.rows is not None else "the latest records",
             "features": kinds_of(features),
             "cost_columns": kinds_of(_cost_columns(frame, fp_cost, fn_cost)),
             "notes": notes,
         },
-        validation_rows=validation_rows,
+        groups=divided.get("--groups"),
+        time=divided.get("--time"),
+        file_labels=labels,
     )
-    data.split(0, 0)  # says so where that cannot be done
+    learning, _ = data.split(0)  # says so where that cannot be done
+    for is_class, name in zip((~is_positive, is_positive), classes, strict=True):
+        if (n := int(is_class[learning].sum())) < FEW:
+            notes.append(f"there are only {n} records of {name!r} to learn from: all figures are uncertain")
     return data
+
+
+def _division(frame: pl.DataFrame, name: str, what: str, target: str) -> Ints:
+    """Return the values of a column as numbers in their order, to divide the records by."""
+    if name not in frame.columns:
+        raise StudyError(f"{what} {name!r}: there is no such column{did_you_mean(name, frame.columns)}")
+    if name == target:
+        raise StudyError(f"{what} {name!r}: this is the target")
+    column = frame.get_column(name)
+    if column.null_count():
+        raise StudyError(f"{what} {name!r} is missing in {in_records(column.is_null().arg_true())}: fill it in")
+    return column.rank("dense").to_numpy().astype(np.int64) - 1
 
 
 def _to_drop(drop: Iterable[str], columns: list[str], target: str) -> list[str]:
@@ -279,8 +349,8 @@ def _to_drop(drop: Iterable[str], columns: list[str], target: str) -> list[str]:
     return found
 
 
-def _classes(column: pl.Series, target: str, positive: Any) -> tuple[NDArray[np.bool_], tuple[str, str]]:
-    """Return which records are positive, and what the classes are called: the negative and the positive one."""
+def _classes(column: pl.Series, target: str, positive: Any) -> tuple[Bools, tuple[Any, Any]]:
+    """Return which records are positive, and the values of the target: the negative and the positive one."""
     if column.null_count():
         missing = in_records(column.is_null().arg_true())
         raise StudyError(f"--target {target!r} is missing in {missing}: leave them out, or fill them in")
@@ -293,11 +363,20 @@ def _classes(column: pl.Series, target: str, positive: Any) -> tuple[NDArray[np.
             f"--target {target!r} has {len(values):,} values ({shown}), and two classes are needed: "
             "choose another column, or set one class against the others first"
         )
-    chosen = 1 if positive is None else _matching(values, positive)
+    chosen = _usual_positive(column, values) if positive is None else _matching(values, positive)
     if chosen is None:
         raise StudyError(f"--positive {str(positive)!r} is not a value of {target!r}: choose from {shown}")
     is_positive = (column == values[chosen]).to_numpy().astype(np.bool_)
-    return is_positive, (_label(values[1 - chosen]), _label(values[chosen]))
+    return is_positive, (values[1 - chosen], values[chosen])
+
+
+def _usual_positive(column: pl.Series, values: list[Any]) -> int:
+    """Return which value is meant by "positive" where nobody says: a word for yes, or else the rarer class."""
+    labels = [_label(value).strip().casefold() for value in values]
+    for i, label in enumerate(labels):
+        if label in YES and labels[1 - i] in NO:
+            return i
+    return int((column == values[1]).sum() * 2 <= len(column))
 
 
 def _label(value: Any) -> str:
@@ -374,6 +453,8 @@ def _features(frame: pl.DataFrame, source: str, notes: list[str]) -> pl.DataFram
             notes.append(f"column {column.name!r} is left out: it is empty")
         elif column.dtype == pl.String and column.n_unique() == len(column):
             notes.append(f"column {column.name!r} is left out: its texts are different in all records, like names")
+        elif column.dtype.is_integer() and _numbers_records(column):
+            notes.append(f"column {column.name!r} is left out: it numbers the records")
         else:
             kept.append(column)
     features = pl.DataFrame(kept)
@@ -381,17 +462,26 @@ def _features(frame: pl.DataFrame, source: str, notes: list[str]) -> pl.DataFram
     return features
 
 
+def _numbers_records(column: pl.Series) -> bool:
+    """Return whether whole numbers, all different, are consecutive or called an ID: they say nothing of new records."""
+    if column.null_count() or column.n_unique() < len(column) or len(column) < 3:
+        return False
+    consecutive = int(column.max()) - int(column.min()) == len(column) - 1  # type: ignore[arg-type]
+    return consecutive or re.search(r"(^|[^a-zA-Z])id$|[a-z]I[dD]$", column.name) is not None
+
+
 class _Part(NamedTuple):
-    """Records to test or to validate on."""
+    """Records to test on."""
 
     rows: Rows | None
     fraction: float
     description: str
+    column: str | None = None  # by which they are told from others
 
 
-def _take_part(frame: pl.DataFrame, asked: str | float | Path, what: str) -> tuple[pl.DataFrame, _Part]:
+def _take_part(frame: pl.DataFrame, asked: str | float | Path) -> tuple[pl.DataFrame, _Part]:
     """Return the frame, with the records of another file behind it where that is asked for, and the part."""
-    text = str(asked)
+    what, text = "--test", str(asked)
     share = _float(text)
     if share is not None:
         if not 0 < share < 1:
@@ -406,7 +496,7 @@ def _take_part(frame: pl.DataFrame, asked: str | float | Path, what: str) -> tup
     if match is None:
         raise StudyError(f"{what} {text!r}: there is no such file, and it is neither a share nor COLUMN>VALUE")
     rows = _rows_above(frame, *match.groups(), what=f"{what} {text!r}")
-    return frame, _Part(rows, rows.size / frame.height, f"records with {' '.join(match.groups())}")
+    return frame, _Part(rows, rows.size / frame.height, f"records with {' '.join(match.groups())}", match[1])
 
 
 def _rows_above(frame: pl.DataFrame, name: str, sign: str, value: str, *, what: str) -> Rows:

@@ -1,48 +1,87 @@
-"""From the results of all units to leaderboards: chosen on validation records, or best on test records."""
+"""From the results of all units to one row per model: repeats averaged, models that decide alike joined, and ranked."""
 
 from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
-from stakes.costs import Costs
-from stakes.decision.decision import Decision
-from stakes.measures import MEASURES, Sums, amounts
-from stakes.study.plan import Config
+from stakes.measures import MEASURES
+from stakes.study.choice import upper_bound
+from stakes.study.columns import IDENTITY, OUT_OF_FOLD, PARTS, TEST
+from stakes.study.plan import RIVALS, Config
 
-__all__ = ["IDENTITY", "average", "decision_of", "insensitive", "intervals", "ranked", "trained"]
+__all__ = ["insensitive", "one_each", "one_row_each", "ranked", "rivals", "trained", "within_limits"]
 
-# What tells one hybrid model from another; its repeats are averaged.
-IDENTITY = [
-    "method", "name", "family", "train_costs", "decision_costs", "leaf", "member", "output", "vote_weight",
-    "calibration", "threshold", "description",
-]  # fmt: skip
-RESAMPLES = 1000
+TEAM_FAMILY = "team"
+KEPT = ["cut", "probability", *(f"{part}_score" for part in PARTS), f"{TEST}_outcome"]
 
 
-def average(results: pl.DataFrame) -> pl.DataFrame:
-    """Return the mean of all measures over the repeats of each hybrid model."""
-    measures = [name for name in results.columns if name.startswith(("validation_", "test_"))]
-    return results.group_by(IDENTITY, maintain_order=True).agg(
-        [pl.col(name).mean() for name in measures] + [pl.len().alias("repeats"), pl.col("outcome")]
+def one_row_each(results: pl.DataFrame, config: Config) -> pl.DataFrame:
+    """Return a row for each model, in the order of simplicity.
+
+    Figures are means over repeats. Models with the same outcomes on all records are one row, under the simplest name;
+    `same_as` lists the others. `complexity` is the place of a row in the order of simplicity: single models before
+    ensembles, and those before teams; then by how many things are chosen on records; then plain decisions before
+    others; then in the order of the study.
+    """
+    measures = [name for name in results.columns if name.startswith((f"{OUT_OF_FOLD}_", f"{TEST}_", "limit_"))]
+    measures = [name for name in measures if results.schema[name] == pl.Float64]
+    table = results.group_by(IDENTITY, maintain_order=True).agg(
+        pl.col("follows_costs", "n_tuned").first(),
+        pl.col(measures).mean(),
+        # Those of the first repeat, whose model is delivered.
+        pl.col(KEPT).first(),
+        pl.col(f"{OUT_OF_FOLD}_outcome"),
+        pl.col("digest").str.join("."),
+    )
+    special = (
+        (pl.col("member") != "label").cast(pl.Int64)
+        + (pl.col("leaf") != "frequency").cast(pl.Int64)
+        + pl.col("vote_weight").is_not_null().cast(pl.Int64)
+        + pl.col("calibration").is_not_null().cast(pl.Int64)
+        + (pl.col("train_costs") != "none").cast(pl.Int64)
+    )
+    table = table.sort(_kind(), "n_tuned", special, maintain_order=True).with_row_index("complexity")
+    alike = ["digest", "decision_costs"]
+    if MEASURES[config.measure].of_sums is None:  # equal outcomes do not make equal scores
+        alike += [f"{part}_{config.measure}" for part in PARTS]
+    label = pl.format("{}: {}", "name", "description")
+    rest = [name for name in table.columns if name not in alike]
+    joined = table.group_by(alike, maintain_order=True).agg(
+        pl.col(rest).first(), label.slice(1).alias("same_as"), pl.len().alias("n_same")
+    )
+    return joined.select(*table.columns, "same_as", "n_same")
+
+
+def _kind() -> pl.Expr:
+    """Return how elaborate the kind of model is: a single model, an ensemble, several of them."""
+    single = pl.col("method").is_in([*RIVALS, "tree", "cstree"])
+    return pl.when(single).then(0).when(pl.col("family") == TEAM_FAMILY).then(2).otherwise(1)
+
+
+def within_limits(row: dict[str, Any], config: Config, n_of: dict[str, int]) -> bool:
+    """Return whether a model keeps to the limits on new records, with 95% confidence.
+
+    Parameters
+    ----------
+    row : dict
+        With the rates of the delivered decision on the learning records.
+    config : Config
+    n_of : dict
+        The number of learning records that each rate is a share of.
+    """
+    return all(
+        upper_bound(row[f"limit_{name}"] * n_of[name], n_of[name]) <= limit and row[f"{OUT_OF_FOLD}_{name}"] <= limit
+        for name, limit in config.limits.items()
     )
 
 
 def ranked(table: pl.DataFrame, config: Config, part: str) -> pl.DataFrame:
-    """Return the models that keep to the limits on a part, the best on it first.
-
-    Among equals the simpler name comes first, and then the order of the study.
-    """
-    kept = table
-    for name, limit in (("fpr", config.max_fpr), ("acted", config.max_acted)):
-        if limit is not None:
-            kept = kept.filter(pl.col(f"{part}_{name}") <= limit)
+    """Return the models that keep to the limits, the best on a part first; among equals the simpler one."""
     measure = f"{part}_{config.measure}"
-    return kept.filter(pl.col(measure).is_not_nan()).sort(
-        measure, descending=config.higher_is_better, maintain_order=True
+    return table.filter("in_limits", pl.col(measure).is_not_nan()).sort(
+        measure, "complexity", descending=[config.higher_is_better, False], maintain_order=True
     )
 
 
@@ -56,56 +95,18 @@ def insensitive(table: pl.DataFrame) -> pl.DataFrame:
     )
 
 
+def rivals(table: pl.DataFrame) -> pl.DataFrame:
+    """Return the models that most people would use instead: logistic regression and gradient boosting, by T_cs."""
+    return table.filter(
+        pl.col("method").is_in(RIVALS) & (pl.col("threshold") == "cost") & pl.col("calibration").is_null()
+    )
+
+
+def one_each(board: pl.DataFrame) -> list[dict[str, Any]]:
+    """Return the first row of each name on a leaderboard."""
+    return board.unique("name", keep="first", maintain_order=True).to_dicts()
+
+
 def trained(table: pl.DataFrame) -> pl.DataFrame:
     """Return the models to choose from: trees taught by MetaCost are there to explain."""
     return table.filter(~pl.col("name").str.starts_with("mc-"))
-
-
-def decision_of(row: dict[str, Any]) -> Decision:
-    """Return the decision that a row is about."""
-    names = ("leaf", "member", "output", "vote_weight", "calibration", "threshold")
-    return Decision(**{name: row[name] for name in names})
-
-
-def intervals(
-    rows: list[dict[str, Any]], positive: NDArray[np.bool_], costs: Costs, config: Config, measured: str
-) -> list[tuple[float, float] | None]:
-    """Return 95% bootstrap intervals of a test measure, averaged over repeats, for rows that kept their outcomes.
-
-    All rows see the same resamples of the test records, so that their intervals can be compared.
-    """
-    measure = MEASURES[measured].of_sums
-    n = positive.size
-    amount = amounts(positive, costs)
-    rng = np.random.default_rng(config.seed)
-    known = [row["outcome"] for row in rows]
-    usable = [
-        measure is not None and len(packed) == config.repeats and all(p is not None for p in packed) for packed in known
-    ]
-    acted = [
-        np.array([np.unpackbits(np.frombuffer(p, np.uint8), count=n) for p in packed]).astype(np.float64)
-        if ok
-        else np.empty((0, n))
-        for packed, ok in zip(known, usable, strict=True)
-    ]
-    stacked = np.concatenate(acted) if acted else np.empty((0, n))
-    totals = np.empty((RESAMPLES, amount.shape[1]))
-    sums = np.empty((RESAMPLES, stacked.shape[0], amount.shape[1]))
-    for b in range(RESAMPLES):
-        times = np.bincount(rng.integers(0, n, n), minlength=n)
-        weighted = amount * times[:, None]
-        totals[b] = weighted.sum(axis=0)
-        sums[b] = stacked @ weighted
-    found: list[tuple[float, float] | None] = []
-    start = 0
-    for ok, own in zip(usable, acted, strict=True):
-        if not ok:
-            found.append(None)
-            continue
-        assert measure is not None
-        mine = sums[:, start : start + own.shape[0]]
-        start += own.shape[0]
-        values = np.array([measure(Sums.of(s, t)).mean() for s, t in zip(mine, totals, strict=True)])
-        low, high = np.quantile(values, [0.025, 0.975])
-        found.append((float(low), float(high)))
-    return found

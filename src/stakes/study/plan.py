@@ -1,27 +1,45 @@
-"""From what was asked for to units of work: each trains one ensemble once (FRAMEWORK 9, 12)."""
+"""From what was asked for to units of work: each trains one ensemble, in every fold and on all learning records."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from stakes.catalog import Method, list_methods
 from stakes.costs import Costs
-from stakes.decision.decision import Decision
 from stakes.exceptions import CostsError, StudyError
 from stakes.measures import MEASURES
 
-__all__ = ["QUICK", "Config", "Unit", "plan_units", "settings_for", "training_costs"]
+__all__ = [
+    "QUICK",
+    "REAL",
+    "RIVALS",
+    "Config",
+    "Unit",
+    "by_promise",
+    "plan_units",
+    "settings_for",
+    "training_costs",
+]
 
-# Enough to see which way to go, in a minute or two.
+# What most people would use instead: part of every study.
+RIVALS = ("lr", "gb")
+# Enough to see which way to go, in a minute or two; the most promising ones first.
 QUICK = (
-    "tree", "cstree", "bg", "dm-bg", "rf", "dm-rf", "rdf", "dm-rdf", "wrf", "urf", "uprdf", "dm-uprdf", "cprbg",
-    "dm-cprbg", "csrf", "ab", "acost", "asb", "ac2", "dab", "gb",
+    *RIVALS, "rf", "dm-rf", "rdf", "dm-rdf", "bg", "dm-bg", "wrf", "cprbg", "dm-cprbg", "uprdf", "dm-uprdf", "urf",
+    "ab", "ac2", "asb", "acost", "dab", "csrf", "cstree", "tree",
 )  # fmt: skip
 # Cost ratios that are tried where costs are only a remedy for class imbalance.
 RATIOS = (1, 2, 5, 10, 20, 50, 100, 200, 500)
+# To decide by the costs of the data.
+REAL = "real"
+CHOICES = {
+    "metacost": ("best", "none"),
+    "decisions": ("all", "follow-costs"),
+    "refit": ("learning", "all"),
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,40 +49,54 @@ class Config:
     Attributes
     ----------
     methods : tuple of str
-        Names, patterns such as "dm-*", "all" or "quick".
+        Names, patterns such as "dm-*", "all" or "quick". The rivals `lr` and `gb` are always among them.
     trees : int
         Members of each ensemble.
+    folds : int
+        Into how many folds the learning records are divided.
     repeats : int
-        Different splits into training and validation records.
+        How often they are divided anew.
     train_costs : tuple of str
         "record", "class means", or pairs such as "1:6" of fp_cost and fn_cost.
     measure : str
         What is compared.
     max_fpr, max_acted : float or None
         Limits on the false positive rate, and on the share of records acted on.
-    metacost : {"best", "all", "none"}
+    metacost : {"best", "none"}
+        Whether to teach a readable tree by the recommended model.
+    decisions : {"all", "follow-costs"}
+        Whether to try all decisions, or those that follow the costs of the day.
+    teams : bool
+        Whether models may also decide together.
+    refit : {"learning", "all"}
+        What the delivered model is trained on: the learning records, or the test records too.
     seed : int
     """
 
     methods: tuple[str, ...] = ("quick",)
     trees: int = 100
-    repeats: int = 3
+    folds: int = 5
+    repeats: int = 1
     train_costs: tuple[str, ...] = ("record",)
     measure: str = "cost"
     max_fpr: float | None = None
     max_acted: float | None = None
     metacost: str = "best"
+    decisions: str = "all"
+    teams: bool = True
+    refit: str = "learning"
     seed: int = 0
 
     def __post_init__(self) -> None:
-        for name, least in (("trees", 1), ("repeats", 1), ("seed", 0)):
+        for name, least in (("trees", 1), ("folds", 2), ("repeats", 1), ("seed", 0)):
             if getattr(self, name) < least:
                 raise StudyError(f"{name} is {getattr(self, name)}: give at least {least}")
         known = [name for name, measure in MEASURES.items() if measure.compares]
         if self.measure not in known:
             raise StudyError(f"there is no measure {self.measure!r}: choose from {', '.join(known)}")
-        if self.metacost not in ("best", "all", "none"):
-            raise StudyError(f"metacost is {self.metacost!r}: choose from best, all, none")
+        for name, choices in CHOICES.items():
+            if getattr(self, name) not in choices:
+                raise StudyError(f"{name} is {getattr(self, name)!r}: choose from {', '.join(choices)}")
         for name in ("max_fpr", "max_acted"):
             limit = getattr(self, name)
             if limit is not None and not 0 < limit <= 1:
@@ -76,6 +108,12 @@ class Config:
     def higher_is_better(self) -> bool:
         """Whether more of the measure is better."""
         return MEASURES[self.measure].higher_is_better
+
+    @property
+    def limits(self) -> dict[str, float]:
+        """The limits that there are, by the measure that they limit."""
+        both = {"fpr": self.max_fpr, "acted": self.max_acted}
+        return {name: limit for name, limit in both.items() if limit is not None}
 
 
 @dataclass(frozen=True)
@@ -91,26 +129,22 @@ class Unit:
         A setting of `Config`, or "none" for methods that train without costs.
     members : tuple of {"label", "cost", "tuned"}
         How members may vote: ``dm-`` stands for the last two.
-    metacost : {"none", "all"} or Decision
-        By which decisions a tree is taught.
     """
 
     repeat: int
     method: str
     train_costs: str
     members: tuple[str, ...]
-    metacost: str | Decision = "none"
 
     @property
     def key(self) -> str:
         """A name for the unit's file."""
-        key = f"{self.repeat}.{self.method}.{re.sub(r'[^0-9a-z.]+', '_', self.train_costs)}"
-        return f"{key}.mc" if isinstance(self.metacost, Decision) else key
+        return f"{self.repeat}.{self.method}.{re.sub(r'[^0-9a-z.]+', '_', self.train_costs)}"
 
 
 def training_costs(setting: str) -> Costs | None:
     """Return the pair that a setting stands for; None for those that depend on the records."""
-    if setting in ("record", "class means", "none"):
+    if setting in ("record", "class means", "none", REAL):
         return None
     match = re.fullmatch(r"\s*([0-9.eE+-]+)\s*:\s*([0-9.eE+-]+)\s*", setting)
     try:
@@ -131,27 +165,30 @@ def plan_units(config: Config, ratios: Sequence[str] = ()) -> list[Unit]:
     """
     wanted = _wanted(config.methods)
     settings = tuple(ratios) or config.train_costs
-    metacost = "all" if config.metacost == "all" else "none"
     units = []
     for repeat in range(config.repeats):
         for method, members in wanted.items():
-            units += [
-                Unit(repeat, method.name, setting, members, metacost) for setting in settings_for(method, settings)
-            ]
+            units += [Unit(repeat, method.name, setting, members) for setting in settings_for(method, settings)]
         if ratios:
             units += [Unit(repeat, peer, "none", ("label",)) for peer in list_methods().filter(name="imblearn-*").names]
     return units
 
 
+def by_promise(units: Sequence[Unit]) -> list[Unit]:
+    """Return the units in the order in which to run them: where time is short, the most promising come first."""
+    order = {name: i for i, name in enumerate(QUICK)}
+    return sorted(units, key=lambda unit: (unit.repeat, order.get(unit.method, len(order))))
+
+
 def _wanted(patterns: Sequence[str]) -> dict[Method, tuple[str, ...]]:
     """Return the ensembles to train, each with the ways in which its members may vote."""
     methods = {method.name: method for method in list_methods() if not method.name.startswith("mc-")}
-    chosen: list[str] = []
+    chosen: list[str] = [name for name in RIVALS if name in methods]
     for pattern in patterns:
         if pattern == "all":
             found = list(methods)
         elif pattern == "quick":
-            found = list(QUICK)
+            found = [name for name in QUICK if name in methods]
         else:
             found = [name for name in methods if fnmatchcase(name, pattern.removeprefix("mc-"))]
         if not found:
@@ -159,16 +196,14 @@ def _wanted(patterns: Sequence[str]) -> dict[Method, tuple[str, ...]]:
         chosen += found
     wanted: dict[Method, tuple[str, ...]] = {}
     for name in methods:
-        if name not in chosen or name.startswith("dm-"):
-            continue
-        # Members of boosting vote after training as they did in it.
-        wanted[methods[name]] = (methods[name].make.decision.get("member", "label"),)
+        if name in chosen and not name.startswith("dm-"):
+            # Members of boosting vote after training as they did in it.
+            wanted[methods[name]] = (methods[name].make.decision.get("member", "label"),)
     for name in dict.fromkeys(chosen):
         if name.startswith("dm-"):
             base = methods[name.removeprefix("dm-")]
             wanted[base] = (*wanted.get(base, ()), "cost", "tuned")
-    order = list(methods)
-    return {method: wanted[method] for method in sorted(wanted, key=lambda m: order.index(m.name))}
+    return {method: wanted[method] for method in methods.values() if method in wanted}
 
 
 def settings_for(method: Method, settings: tuple[str, ...]) -> list[str]:
@@ -178,8 +213,3 @@ def settings_for(method: Method, settings: tuple[str, ...]) -> list[str]:
     if method.costs == "constant":
         settings = tuple("class means" if setting == "record" else setting for setting in settings)
     return list(dict.fromkeys(settings))
-
-
-def with_metacost(unit: Unit, decision: Decision) -> Unit:
-    """Return the unit that teaches a tree by one decision of another unit."""
-    return replace(unit, metacost=decision)

@@ -14,13 +14,15 @@ from rich.progress import Progress as Bar
 
 from stakes.exceptions import StudyError
 from stakes.measures import MEASURES
-from stakes.study.plan import Config, Unit
-from stakes.study.run import within_limits
+from stakes.study.columns import OUT_OF_FOLD
+from stakes.study.plan import Config
 
 __all__ = ["Progress"]
 
 # Seconds between two lines of a log.
 EVERY = 10.0
+# Ensembles that are finished before the time left is told.
+FIRST = 4
 
 
 class Progress:
@@ -73,38 +75,38 @@ class Progress:
         if self.mode == "plain" and kind is None:
             self._say()
 
-    def more(self, units: int) -> None:
-        """Say that there are more units to come."""
-        self.total += units
-        if self._bar is not None:
-            self._bar.update(self._task, total=self.total)
-
-    def done(self, unit: Unit, results: pl.DataFrame, *, again: bool = False) -> None:
-        """Say that a unit is finished, or (`again`) was finished by an earlier run."""
+    def done(self, results: pl.DataFrame, *, again: bool = False) -> None:
+        """Count a unit that is finished, or (`again`) was finished by an earlier run."""
         self.finished += 1
         self.resumed += again
         self._look(results)
-        best = (
-            ""
-            if self.best is None
-            else f"best so far {self.best[1]} ({self._measure.words} {self._measure.write(self.best[0])})"
-        )
         if self._bar is not None:
-            self._bar.update(self._task, advance=1, best=best)
+            self._bar.update(self._task, advance=1, best=self._best())
         elif self.mode == "plain" and time.monotonic() - self._said >= EVERY:
             self._say()
 
     def _look(self, results: pl.DataFrame) -> None:
-        measure = f"validation_{self.config.measure}"
+        measure = f"{OUT_OF_FOLD}_{self.config.measure}"
         sign = 1 if self.config.higher_is_better else -1
-        for row in results.select("name", measure, "validation_fpr", "validation_acted").iter_rows(named=True):
-            better = self.best is None or sign * row[measure] > sign * self.best[0]
-            if better and within_limits(row, "validation", self.config):
+        limits = [pl.col(f"{OUT_OF_FOLD}_{name}") <= limit for name, limit in self.config.limits.items()]
+        for row in results.filter(pl.lit(True), *limits).select("name", measure).iter_rows(named=True):
+            if self.best is None or sign * row[measure] > sign * self.best[0]:
                 self.best = row[measure], row["name"]
+
+    def _best(self) -> str:
+        if self.best is None:
+            return ""
+        value, name = self.best
+        measure = MEASURES[self.config.measure]
+        return f"best so far {name} ({measure.words} {measure.write(value)})"
 
     def _say(self) -> None:
         self._said = time.monotonic()
         run = self.finished - self.resumed
-        seconds = (self._said - self._started) / max(1, run) * (self.total - self.finished)
-        best = "" if self.best is None else f", best so far {self.best[1]} ({self._measure.write(self.best[0])})"
-        print(f"{self.finished} of {self.total} ensembles, {seconds:.0f} s left{best}", file=sys.stderr, flush=True)
+        said = f"{self.finished} of {self.total} ensembles"
+        # The first ones tell little: the engine is compiled, and the fastest are finished first.
+        if run >= FIRST or self.finished == self.total:
+            seconds = (self._said - self._started) / max(1, run) * (self.total - self.finished)
+            said += f", {seconds:.0f} s left"
+        best = self._best()
+        print(said + (f", {best}" if best else ""), file=sys.stderr, flush=True)

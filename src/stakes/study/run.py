@@ -1,102 +1,119 @@
-"""One unit of a study: train an ensemble once, and evaluate every decision on it."""
+"""One unit of a study: an ensemble trained in every fold and on all learning records, with every decision.
+
+No record both tunes and judges the same thing. A learning record is read by the model of its fold, which was not
+trained on it. What a decision chooses about members comes from that model's own validation records (out-of-bag, or
+held out of its training records). What it chooses about their score (calibration, threshold) is, for the records of a
+fold, chosen on the out-of-fold scores of the other folds. The model that is delivered is trained on all learning
+records, and what its decision chooses is chosen on all out-of-fold scores.
+"""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from stakes._rows import take_rows
 from stakes.catalog import list_methods, make_classifier
-from stakes.cost_decision import CostDecisionClassifier
-from stakes.cost_tree import CostTreeClassifier
 from stakes.costs import Costs
-from stakes.decision.cuts import Cut, apply_cuts, fit_cuts
 from stakes.decision.decision import Decision
-from stakes.decision.options import decisions_for, describe
-from stakes.decision.reader import Reader
+from stakes.decision.options import decisions_for
+from stakes.decision.readings import Readings
 from stakes.exceptions import ClassMeansWarning
-from stakes.measures import MEASURES, Measure, sums_of
 from stakes.member_classifier import MemberClassifier
-from stakes.members import LeafAssignment
 from stakes.records import Records
+from stakes.study.columns import (
+    OUT_OF_FOLD,
+    TEST,
+    follows_costs,
+    pack_scores,
+    schema,
+)
 from stakes.study.data import StudyData
-from stakes.study.plan import Config, Unit, training_costs
+from stakes.study.folds import Folds
+from stakes.study.judging import judge, make_rows
+from stakes.study.plan import REAL, Config, Unit, training_costs
 from stakes.table import table_of
 from stakes.tree.binning import Binned, Binning
 
-__all__ = ["Part", "Parts", "fit_unit", "make_unit_classifier", "parts_of", "run_unit", "schema", "within_limits"]
+__all__ = ["Prepared", "UnitResult", "family_of", "fit_unit", "make_unit_classifier", "prepare", "run_unit"]
 
 Bools = NDArray[np.bool_]
+Floats = NDArray[np.float64]
+Rows = NDArray[np.intp]
 
-# The best decisions of a unit keep their outcomes, for intervals: as many as go into this many bytes, but some always.
-KEPT_BYTES = 1 << 18
-KEPT_AT_LEAST = 10
-PARTS = ("validation", "test")
+# Families whose members are trees of this package: they take binned records.
+BINNED = ("tree", "bagging", "boosting")
 
 
-@dataclass(frozen=True)
-class Part:
-    """Training, validation or test records, as they came and binned."""
+class UnitResult(NamedTuple):
+    """What a unit found: a row for each decision, and the model trained on all learning records."""
 
-    frame: pl.DataFrame
-    binned: Binned
-    positive: Bools
-    costs: Costs | None  # what mistakes cost
-    known: Costs | None  # what is known of it when a decision is due
-
-    @property
-    def y(self) -> NDArray[np.int64]:
-        """Classes, 0 or 1."""
-        return self.positive.astype(np.int64)
+    rows: pl.DataFrame
+    model: MemberClassifier | None
 
 
 @dataclass(frozen=True)
-class Parts:
-    """The records of one repeat, binned once for all its ensembles."""
+class Prepared:
+    """The records of a study, binned once for all its ensembles.
 
-    train: Part
-    validation: Part
-    test: Part
+    Bins are found on the features of all learning records. They see no class.
+    """
 
-    def priced(self, setting: str) -> Parts:
+    learning: Records
+    test: Records
+
+    def priced(self, setting: str) -> Prepared:
         """Return the records with the costs to decide by: the "real" ones, or a pair."""
-        pair = None if setting == "real" else training_costs(setting)
+        pair = training_costs(setting)
         if pair is None:
             return self
-        return Parts(*(replace(part, costs=pair, known=pair) for part in (self.train, self.validation, self.test)))
+        return Prepared(*(replace(part, costs=pair, known_costs=None) for part in (self.learning, self.test)))
+
+    def everything(self) -> Records:
+        """Return learning and test records together; what is known of their costs does not matter for training."""
+        both = (self.learning, self.test)
+        frame, bins = pl.concat([part.X.X for part in both]), np.concatenate([part.X.bins for part in both])
+        fp, fn = (np.concatenate([part.costs.arrays(len(part))[side] for part in both]) for side in (0, 1))
+        positive = np.concatenate([part.positive for part in both])
+        return Records(Binned(frame, self.learning.X.binning, bins), positive, Costs(fp=fp, fn=fn))
 
 
-_latest: tuple[tuple[str, int, int], Parts] | None = None
+_latest: tuple[tuple[str, int], Prepared] | None = None
 
 
-def parts_of(data: StudyData, repeat: int, seed: int) -> Parts:
-    """Return the records of a repeat; the latest ones are kept, because units come repeat by repeat."""
+def prepare(data: StudyData, seed: int) -> Prepared:
+    """Return the records of a study; the latest ones are kept, because the units of a study come one after another."""
     global _latest
-    key = (data.fingerprint(), repeat, seed)
+    key = (data.fingerprint(), seed)
     if _latest is None or _latest[0] != key:
-        split = data.split(repeat, seed)
-        binning: Binning | None = None
+        parts = [data.frame[rows] for rows in data.split(seed)]
+        binning = Binning().fit(table_of(parts[0]))
         made = []
-        for rows, (costs, known) in zip(split, data.costs_of(split, repeat, seed), strict=True):
-            frame = data.frame[rows]
-            table = table_of(frame)
-            binning = binning or Binning().fit(table)
-            binned = Binned(frame, binning, binning.transform(table))
-            made.append(Part(frame, binned, data.positive[rows], costs, known))
-        _latest = key, Parts(*made)
+        for frame, rows in zip(parts, data.split(seed), strict=True):
+            binned = Binned(frame, binning, binning.transform(table_of(frame)))
+            costs = Costs(fp=1.0, fn=1.0) if data.costs is None else data.costs[rows]
+            known = None if data.known_costs is None else data.known_costs[rows]
+            made.append(Records(binned, data.positive[rows], costs, known_costs=known))
+        _latest = key, Prepared(*made)
     return _latest[1]
+
+
+def family_of(method: str) -> str:
+    """Return the family of a method."""
+    return list_methods().filter(name=method)[0].family
 
 
 def make_unit_classifier(config: Config, unit: Unit, n_jobs: int | None = None) -> MemberClassifier:
     """Return the classifier of a unit, not fitted: the same that `make_classifier` makes by name."""
     seed = config.seed + unit.repeat
     params: dict[str, Any] = {"random_state": seed}
-    family = _family(unit.method)
+    family = family_of(unit.method)
     if family in ("bagging", "boosting"):
         params |= {"n_estimators": config.trees, "n_jobs": n_jobs}
     elif family == "tree":
@@ -105,43 +122,35 @@ def make_unit_classifier(config: Config, unit: Unit, n_jobs: int | None = None) 
     return classifier
 
 
-def _family(method: str) -> str:
-    return list_methods().filter(name=method)[0].family
+def features_for(method: str, records: Records, rows: Rows | None = None) -> Any:
+    """Return the features of records in the form that a method takes: bins for trees, a frame for everything else."""
+    X: Any = records.X if family_of(method) in BINNED else records.X.X
+    return X if rows is None else take_rows(X, rows)
 
 
-def _features(classifier: MemberClassifier, part: Part) -> Any:
-    """Return the records in the form that the classifier takes: bins for trees, a frame for everything else."""
-    return part.frame if isinstance(classifier, CostDecisionClassifier) else part.binned
-
-
-def fit_unit(classifier: MemberClassifier, unit: Unit, parts: Parts) -> MemberClassifier:
-    """Train by the unit's training costs; validate by the real ones."""
-    train, validation = parts.train, parts.validation
-    assert train.costs is not None
-    assert validation.costs is not None
-    costs = training_costs(unit.train_costs)
-    if costs is None:
-        costs = {
-            "none": Costs(fp=1.0, fn=1.0),
-            "record": train.costs,
-            "class means": train.costs.class_means(train.y),
-        }[unit.train_costs]
+def fit_unit(config: Config, unit: Unit, records: Records, rows: Rows | None = None, n_jobs: int = 1) -> Any:
+    """Return the classifier of a unit, trained by the unit's training costs on some of the records."""
+    positive = records.positive if rows is None else records.positive[rows]
+    costs = records.costs if rows is None else records.costs[rows]
+    pair = training_costs(unit.train_costs)
+    if pair is not None:
+        costs = pair
+    elif unit.train_costs == "class means" and unit.method not in _CONSTANT:
+        costs = costs.class_means(positive.astype(np.int64))
+    # Otherwise the real ones: methods that train without costs use them on their validation records only, and those
+    # that know constant costs alone reduce them to class means themselves.
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ClassMeansWarning)
-        return classifier.fit(
-            _features(classifier, train),
-            train.y,
-            fp_cost=costs.fp,
-            fn_cost=costs.fn,
-            X_val=_features(classifier, validation),
-            y_val=validation.y,
-            fp_cost_val=validation.costs.fp,
-            fn_cost_val=validation.costs.fn,
+        return make_unit_classifier(config, unit, n_jobs).fit(
+            features_for(unit.method, records, rows), positive.astype(np.int64), fp_cost=costs.fp, fn_cost=costs.fn
         )
 
 
-def run_unit(data: StudyData, config: Config, unit: Unit, ratios: Sequence[str] = (), n_jobs: int = 1) -> pl.DataFrame:
-    """Train the ensemble of a unit, and return a row for each decision.
+_CONSTANT = frozenset(list_methods().filter(costs="constant").names)
+
+
+def run_unit(data: StudyData, config: Config, unit: Unit, ratios: Sequence[str] = (), n_jobs: int = 1) -> UnitResult:
+    """Train the ensemble of a unit in every fold and on all learning records, and return a row for each decision.
 
     Parameters
     ----------
@@ -152,194 +161,108 @@ def run_unit(data: StudyData, config: Config, unit: Unit, ratios: Sequence[str] 
         Pairs of costs to decide by, where the data has none.
     n_jobs : int, default=1
         How many threads to use.
+
+    Returns
+    -------
+    result : UnitResult
+        The model is that of the first repeat; other repeats have none, and no figures on the test records.
     """
-    parts = parts_of(data, unit.repeat, config.seed)
-    frames = []
-    classifier = None
-    for setting in _decision_costs(unit, ratios):
-        priced = parts.priced(setting)
-        if classifier is None:
-            classifier = fit_unit(make_unit_classifier(config, unit, n_jobs), unit, priced)
-            leaves = {
-                part: classifier.members_.assign(
-                    classifier._read(_features(classifier, getattr(parts, part)), reset=False), n_jobs
-                )
-                for part in PARTS
-            }
-        frames.append(_decide(classifier, config, unit, priced, leaves, setting, n_jobs))
-        if unit.metacost != "none":
-            frames.append(_teach(classifier, config, unit, priced, leaves, setting, n_jobs))
-    return pl.concat(frames)
+    prepared = prepare(data, config.seed)
+    folds = data.folds(config.folds, repeat=unit.repeat, seed=config.seed)
+    settings = _decision_costs(unit, ratios)
+    # Methods that train without costs are trained once for all pairs of costs.
+    trained_by = prepared.priced(settings[0])
+    run = _Run(config, unit, folds, prepared, settings)
+    for k in range(len(folds)):
+        run.read(fit_unit(config, unit, trained_by.learning, folds.trained(k), n_jobs), k)
+    model = None
+    if unit.repeat == 0:
+        model = fit_unit(config, unit, trained_by.learning, None, n_jobs)
+        run.read_test(model)
+    return UnitResult(run.rows(), model)
 
 
 def _decision_costs(unit: Unit, ratios: Sequence[str]) -> list[str]:
     """Return the costs to decide by: the real ones, or those trained by, or all that are tried."""
     if not ratios:
-        return ["real"]
+        return [REAL]
     return list(ratios) if unit.train_costs == "none" else [unit.train_costs]
 
 
-def _wanted(classifier: MemberClassifier, unit: Unit) -> list[Decision]:
-    """Return the decisions of a unit."""
-    wanted = [o.decision for o in decisions_for(classifier) if o.decision.member in unit.members]
-    # Left out until decisions are tuned by cross-fitting: one more thing to tune on the records that judge.
-    return [d for d in wanted if d.threshold != "scaled" and d.calibration != "platt_logit"]
+class _Run:
+    """The scores of a unit's models, as they come in, and what decisions make of them."""
+
+    def __init__(self, config: Config, unit: Unit, folds: Folds, prepared: Prepared, settings: list[str]) -> None:
+        self.config = config
+        self.unit = unit
+        self.folds = folds
+        self.settings = settings
+        self.prepared = {setting: prepared.priced(setting) for setting in settings}
+        self.decisions: list[Decision] = []
+        self.parts: dict[str, list[Readings]] = {setting: [] for setting in settings}
+        self.test: dict[str, Readings] = {}
+
+    def read(self, model: Any, k: int) -> None:
+        """Read the records of a fold by the model of the fold."""
+        self.decisions = self.decisions or self._wanted(model)
+        for setting, parts in self.parts.items():
+            parts.append(self._read(model, self.prepared[setting].learning, self.folds.judged(k)))
+
+    def read_test(self, model: Any) -> None:
+        """Read the test records by the model that is trained on all learning records."""
+        self.test = {s: self._read(model, prepared.test) for s, prepared in self.prepared.items()}
+
+    def _read(self, model: Any, records: Records, rows: Rows | None = None) -> Readings:
+        known = records.known if rows is None else records.known[rows]
+        X = features_for(self.unit.method, records, rows)
+        readings: Readings = model.read(self.decisions, X, fp_cost=known.fp, fn_cost=known.fn)
+        return readings
+
+    def _wanted(self, model: Any) -> list[Decision]:
+        wanted = [o.decision for o in decisions_for(model) if o.decision.member in self.unit.members]
+        if model.validation_ is None:
+            # No bag: what is to be chosen about members would need records held out, which members would lack.
+            wanted = [decision for decision in wanted if not decision.tunes_members]
+        if self.config.decisions == "follow-costs":
+            wanted = [decision for decision in wanted if follows_costs(decision)]
+        return wanted
+
+    def rows(self) -> pl.DataFrame:
+        """Return a row for each decision and setting of costs."""
+        rows = [row for setting in self.settings for row in self._rows(setting)]
+        return pl.DataFrame(rows, schema=schema(self.config.measure))
+
+    def _rows(self, setting: str) -> list[dict[str, Any]]:
+        judged = self.folds.all_judged
+        prepared, fold = self.prepared[setting], self.folds.fold[judged]
+        records = prepared.learning.with_features(None).take(judged)
+        readings = Readings.join(self.parts[setting], [np.flatnonzero(fold == k) for k in range(len(self.folds))])
+        tested: dict[str, Any] = {}
+        if setting in self.test:
+            tested = {"test_readings": self.test[setting], "test": prepared.test}
+        found = judge(self.decisions, readings, records, fold, self.config, **tested)
+        about = {
+            "repeat": self.unit.repeat,
+            "method": self.unit.method,
+            "family": family_of(self.unit.method),
+            "train_costs": self.unit.train_costs,
+            "decision_costs": setting,
+        }
+        rows = make_rows(about, self.decisions, found, readings, records, self.config, **tested)
+        plain = team_decision(self.decisions)
+        for row, decision in zip(rows, self.decisions, strict=True):
+            by_cost = decision.member != "label" and about["family"] != "boosting"
+            row["name"] = ("dm-" if by_cost else "") + self.unit.method
+            if decision == plain:
+                source = readings.source(decision)
+                row[f"{OUT_OF_FOLD}_score"] = pack_scores(readings.scores[source])
+                if tested:
+                    row[f"{TEST}_score"] = pack_scores(self.test[setting].scores[source])
+        return rows
 
 
-def _decide(
-    classifier: MemberClassifier,
-    config: Config,
-    unit: Unit,
-    parts: Parts,
-    leaves: dict[str, LeafAssignment],
-    setting: str,
-    n_jobs: int,
-) -> pl.DataFrame:
-    """Return a row for each decision on the validation and test records."""
-    if isinstance(unit.metacost, Decision):
-        return _frame([], config)
-    wanted = _wanted(classifier, unit)
-    reader, cuts = _ready(wanted, classifier, config, parts.validation, leaves["validation"])
-    rows: list[dict[str, Any]] = [_described(unit, decision, setting) for decision in wanted]
-    for part in PARTS:
-        records: Part = getattr(parts, part)
-        readings = reader.read(leaves[part], records.known, n_threads=n_jobs)
-        scores, outcome, _ = apply_cuts(cuts, readings, records.known)
-        _measure(rows, part, records, outcome, scores, config)
-    return _frame(_keep_best(rows, outcome, config), config)
-
-
-def _ready(
-    decisions: list[Decision],
-    classifier: MemberClassifier,
-    config: Config,
-    validation: Part,
-    assignment: LeafAssignment,
-) -> tuple[Reader, list[Cut]]:
-    """Return decisions whose choices are made on the validation records."""
-    assert validation.costs is not None
-    records = Records(None, validation.positive, validation.costs, known_costs=validation.known)
-    reader = Reader(decisions, classifier.votes_).fit(assignment, records)
-    readings = reader.read(assignment, records.known)
-    return reader, fit_cuts(decisions, readings, records, max_fpr=config.max_fpr, max_acted=config.max_acted)
-
-
-def _teach(
-    classifier: MemberClassifier,
-    config: Config,
-    unit: Unit,
-    parts: Parts,
-    leaves: dict[str, LeafAssignment],
-    setting: str,
-    n_jobs: int,
-) -> pl.DataFrame:
-    """Return a row for each decision by which a tree is taught (FRAMEWORK 8.4)."""
-    wanted = _wanted(classifier, unit)
-    if isinstance(unit.metacost, Decision):
-        wanted = [decision for decision in wanted if decision == unit.metacost]
-    reader, cuts = _ready(wanted, classifier, config, parts.validation, leaves["validation"])
-    shown = classifier.members_.assign(classifier._read(_features(classifier, parts.train), reset=False), n_jobs)
-    readings = reader.read(shown, parts.train.costs, n_threads=n_jobs)
-    labels = apply_cuts(cuts, readings, parts.train.costs).outcomes
-    rows = [_described(unit, decision, setting, taught=True) for decision in wanted]
-    pupils = [_pupil(parts.train.binned, label.astype(np.int64), config.seed + unit.repeat) for label in labels]
-    for part in PARTS:
-        records: Part = getattr(parts, part)
-        scores = [_certainty(pupil, records.binned) for pupil in pupils]
-        outcome = np.array([score > 0.5 for score in scores])
-        _measure(rows, part, records, outcome, scores, config)
-    return _frame(_keep_best(rows, outcome, config), config)
-
-
-def _pupil(binned: Binned, y: NDArray[np.int64], seed: int) -> CostTreeClassifier | int:
-    """Return the tree taught by new labels; the label itself where there is but one."""
-    if y.min() == y.max():
-        return int(y[0])
-    return CostTreeClassifier(max_depth=4, random_state=seed).fit(binned, y)
-
-
-def _certainty(pupil: CostTreeClassifier | int, binned: Binned) -> NDArray[np.float64]:
-    return np.full(len(binned), float(pupil)) if isinstance(pupil, int) else pupil.predict_proba(binned)[:, 1]
-
-
-def _described(unit: Unit, decision: Decision, setting: str, *, taught: bool = False) -> dict[str, Any]:
-    family = _family(unit.method)
-    by_cost = decision.member != "label" and family != "boosting"
-    name = ("dm-" if by_cost else "") + unit.method
-    return {
-        "repeat": unit.repeat,
-        "method": unit.method,
-        "name": f"mc-{name}" if taught else name,
-        "family": family,
-        "train_costs": unit.train_costs,
-        "decision_costs": setting,
-        **asdict(decision),
-        "description": describe(decision),
-    }
-
-
-def _measure(
-    rows: list[dict[str, Any]],
-    part: str,
-    records: Part,
-    outcome: Bools,
-    scores: list[NDArray[np.float64]],
-    config: Config,
-) -> None:
-    """Write all measures of a part into the rows."""
-    assert records.costs is not None
-    sums = sums_of(outcome, records.positive, records.costs)
-    for measure in _measures(config):
-        if measure.of_sums is not None:
-            for row, value in zip(rows, measure.of_sums(sums), strict=True):
-                row[f"{part}_{measure.name}"] = float(value)
-            continue
-        assert measure.of_scores is not None
-        # Decisions that differ in their threshold only have the very same score.
-        known: dict[int, float] = {}
-        for row, score in zip(rows, scores, strict=True):
-            if id(score) not in known:
-                known[id(score)] = measure.of_scores(records.positive, score)
-            row[f"{part}_{measure.name}"] = known[id(score)]
-
-
-def _measures(config: Config) -> list[Measure]:
-    """Return what is measured: average precision, which takes time, only where it is asked for."""
-    return [measure for name, measure in MEASURES.items() if name in (config.measure, "auc") or measure.of_sums]
-
-
-def _keep_best(rows: list[dict[str, Any]], outcome: Bools, config: Config) -> list[dict[str, Any]]:
-    """Keep the test outcomes of the best decisions by either part, for intervals."""
-    sign = 1 if config.higher_is_better else -1
-    n_kept = max(KEPT_AT_LEAST, KEPT_BYTES // (outcome.shape[1] // 8 + 1))
-    kept: set[int] = set()
-    for part in PARTS:
-        allowed = [i for i, row in enumerate(rows) if within_limits(row, part, config)]
-        kept |= set(sorted(allowed, key=lambda i: sign * rows[i][f"{part}_{config.measure}"], reverse=True)[:n_kept])
-    for i, row in enumerate(rows):
-        row["outcome"] = np.packbits(outcome[i]).tobytes() if i in kept else None
-    return rows
-
-
-def within_limits(row: dict[str, Any], part: str, config: Config) -> bool:
-    """Return whether a decision keeps to the capacity that there is."""
-    limits = (("fpr", config.max_fpr), ("acted", config.max_acted))
-    return all(limit is None or row[f"{part}_{name}"] <= limit for name, limit in limits)
-
-
-def schema(config: Config) -> dict[str, Any]:
-    """Return the columns of the results."""
-    texts = (
-        "method", "name", "family", "train_costs", "decision_costs", "leaf", "member", "output", "vote_weight",
-        "calibration", "threshold", "description",
-    )  # fmt: skip
-    return {
-        "repeat": pl.Int64,
-        **dict.fromkeys(texts, pl.String),
-        **{f"{part}_{measure.name}": pl.Float64 for part in PARTS for measure in _measures(config)},
-        "outcome": pl.Binary,
-    }
-
-
-def _frame(rows: list[dict[str, Any]], config: Config) -> pl.DataFrame:
-    return pl.DataFrame(rows, schema=schema(config))
+def team_decision(decisions: Sequence[Decision]) -> Decision | None:
+    """Return the decision by T_cs whose score a team may use: the first that is plain; None if there is none."""
+    return next(
+        (d for d in decisions if d.threshold == "cost" and d.calibration is None and d.leaf == "frequency"), None
+    )

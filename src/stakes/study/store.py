@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ CONFIG = "study.json"
 LOCK = "study.lock"
 UNITS = "units"
 # What is written next to these.
-FILES = (CONFIG, "results.parquet", "leaderboard.csv", "summary.json", "report.html", "best.skops")
+FILES = (CONFIG, "results.parquet", "leaderboard.csv", "summary.json", "report.html", "best.skops", "source.json")
 
 
 class Store:
@@ -98,25 +98,42 @@ class Store:
         for path in [*left, *(self.directory / UNITS).glob(f".*{PARTIAL}")]:
             path.unlink(missing_ok=True)
 
-    def add(self, key: str, results: pl.DataFrame) -> None:
-        """Add the results of a finished unit; the name of its file has a digest of it."""
-        content = _parquet(results)
-        write_atomically(self.directory / UNITS / f"{key}.{self._digest(key, content)}.parquet", content)
+    def add(self, key: str, results: pl.DataFrame, model: bytes | None = None) -> None:
+        """Add the results of a finished unit, and its model; the names of the files tell what must be in them."""
+        if model is not None:  # first: where there are results, there is the model
+            self._add(key, "skops", model)
+        self._add(key, "parquet", _parquet(results))
+
+    def _add(self, key: str, kind: str, content: bytes) -> None:
+        write_atomically(self.directory / UNITS / f"{key}.{self._digest(key, content)}.{kind}", content)
 
     def read(self, key: str) -> pl.DataFrame | None:
-        """Return the results of a unit; None if it is not finished.
+        """Return the results of a unit; None if it is not finished."""
+        content = self._read(key, "parquet")
+        return None if content is None else pl.read_parquet(io.BytesIO(content))
 
-        A file that is damaged, or of another unit or another study, is removed.
-        """
-        for path in sorted((self.directory / UNITS).glob(f"{key}.*.parquet")):
-            found, digest = path.name.removesuffix(".parquet").rsplit(".", 1)
+    def read_model(self, key: str) -> bytes | None:
+        """Return the model of a unit, as the content of a model file; None if it was not kept."""
+        return self._read(key, "skops")
+
+    def _read(self, key: str, kind: str) -> bytes | None:
+        """Return the content of a file; one that is damaged, or of another unit or another study, is removed."""
+        for path in sorted((self.directory / UNITS).glob(f"{key}.*.{kind}")):
+            found, digest = path.name.removesuffix(f".{kind}").rsplit(".", 1)
             if found != key:
                 continue
             content = path.read_bytes()
             if self._digest(key, content) == digest:
-                return pl.read_parquet(io.BytesIO(content))
+                return content
             path.unlink()
         return None
+
+    def keep_models(self, keys: Iterable[str]) -> None:
+        """Remove the models of all other units."""
+        kept = set(keys)
+        for path in (self.directory / UNITS).glob("*.skops"):
+            if path.name.removesuffix(".skops").rsplit(".", 1)[0] not in kept:
+                path.unlink(missing_ok=True)
 
     def _digest(self, key: str, content: bytes) -> str:
         return hashlib.sha256(f"{self._config_text}\n{key}\n".encode() + content).hexdigest()[:16]

@@ -1,44 +1,48 @@
-"""The study: train once, decide many, and keep what was found."""
+"""The study: train in folds, decide in many ways, choose honestly, and deliver what was described."""
 
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 from joblib import Parallel, cpu_count, delayed, parallel_config
 
 import stakes
-from stakes.exceptions import CostsError, DecisionError, SamplingError, StudyError
+from stakes.atomic import write_atomically
+from stakes.exceptions import CostsError, DecisionError, ModelFileError, SamplingError, StudyError
 from stakes.measures import MEASURES
-from stakes.persist import save
-from stakes.study.apply import score_to_probability
-from stakes.study.data import StudyData
-from stakes.study.leaderboard import average, decision_of, ranked, trained
-from stakes.study.plan import RATIOS, Config, Unit, plan_units, with_metacost
+from stakes.persist import dumps
+from stakes.study.data import StudyData, load_data
+from stakes.study.findings import Findings, find
+from stakes.study.plan import RATIOS, Config, Unit, by_promise, plan_units
 from stakes.study.progress import Progress
 from stakes.study.report import write_report
 from stakes.study.run import run_unit
-from stakes.study.store import Store
+from stakes.study.store import CONFIG, Store
 from stakes.study.summary import summarise
 
-__all__ = ["Study", "StudyResult"]
+__all__ = ["Study", "StudyResult", "saved_study"]
+
+# Columns that only the study itself can read.
+INNER = ("out_of_fold_outcome", "test_outcome", "out_of_fold_score", "test_score", "digest")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class StudyResult:
     """What a study found.
 
     Attributes
     ----------
     results : polars.DataFrame
-        A row for each hybrid model and repeat.
+        A row for each model and repeat.
     leaderboard : polars.DataFrame
-        A row for each hybrid model, averaged over repeats, the best on validation records first.
+        A row for each model, the best out of fold first. Models that decide alike on all records are one row.
     summary : dict
         Everything that the report shows.
     directory : Path
@@ -54,10 +58,10 @@ class StudyResult:
     ...     path = pathlib.Path(directory) / "churn.csv"
     ...     made.frame.with_columns(churned=made.target).write_csv(path)
     ...     data = load_data(path, target="churned", fp_cost="2 * monthly_charges", fn_cost="12 * monthly_charges")
-    ...     study = Study(data, out=path.with_name("results"), methods=["bg"], trees=5, repeats=1, jobs=1)
+    ...     study = Study(data, out=path.with_name("results"), methods=["bg"], trees=5, folds=3, jobs=1)
     ...     found = study.run()
     ...     written = (found.directory / "report.html").exists()
-    >>> len(found.leaderboard) == len(found.results), written
+    >>> len(found.leaderboard) <= len(found.results), written
     (True, True)
     >>> found.leaderboard.columns[:3]
     ['method', 'name', 'family']
@@ -68,9 +72,18 @@ class StudyResult:
     summary: dict[str, Any]
     directory: Path
 
+    def __repr__(self) -> str:
+        chosen = self.summary["chosen"]
+        model = "no model keeps to the limits" if chosen is None else f"{chosen['name']}, {chosen['description']}"
+        return f"StudyResult({model}; {len(self.results):,} models, see {self.directory})"
+
 
 class Study:
     """Try methods and decisions on data, and find out which saves the most money.
+
+    The learning records are divided into folds. Every record is decided on by models that were not trained on it, and
+    by tuned values that were not tuned on it; models are compared by these out-of-fold decisions. The one that is
+    recommended is delivered as trained on all learning records, and measured on test records that took no part.
 
     Parameters
     ----------
@@ -79,17 +92,31 @@ class Study:
     out : path
         The directory of the results. The same study again goes on where it was stopped.
     methods : sequence of str, default=("quick",)
-        Names of the catalogue, patterns such as ``"dm-*"``, "all" or "quick".
-    trees, repeats : int, default=100 and 3
-        Members of an ensemble, and splits into training and validation records.
+        Names of the catalogue, patterns such as ``"dm-*"``, "all" or "quick". Logistic regression and gradient
+        boosting are always tried, too.
+    trees : int, default=100
+        Members of an ensemble.
+    folds, repeats : int, default=5 and 1
+        Into how many folds the learning records are divided, and how often anew.
     train_costs : sequence of str, default=("record",)
         "record", "class means", or pairs such as "1:6".
     measure : str, default=None
         What is compared: by default cost where there are costs, and balanced accuracy where there are none.
     max_fpr, max_acted : float, default=None
-        Limits on the false positive rate, and on the share of the records that can be acted on.
-    metacost : {"best", "all", "none"}, default="best"
-        Teach a readable tree by the best decision, by all, or by none.
+        Limits on the false positive rate, and on the share of the records that can be acted on: kept on new records
+        with a confidence of 95%.
+    metacost : {"best", "none"}, default="best"
+        Whether to teach a readable tree by the recommended model.
+    decisions : {"all", "follow-costs"}, default="all"
+        Whether to try all decisions, or only those that follow the costs of the day.
+    teams : bool, default=True
+        Whether models may also decide together.
+    refit : {"learning", "all"}, default="learning"
+        What the delivered model is trained on: the learning records, or the test records, too. The figures on test
+        records are those of the former.
+    time_limit : float, default=None
+        Seconds after which no further ensemble is started; the most promising come first. The same study again goes
+        on with the others.
     jobs : int, default=None
         Processes to use: as many as there are cores by default. A joblib backend in force is used instead.
     dask : str, default=None
@@ -107,10 +134,10 @@ class Study:
     ...     path = pathlib.Path(directory) / "churn.csv"
     ...     made.frame.with_columns(churned=made.target).write_csv(path)
     ...     data = load_data(path, target="churned", fp_cost="2 * monthly_charges", fn_cost="12 * monthly_charges")
-    ...     study = Study(data, out=path.with_name("results"), methods=["bg", "wrf"], trees=5, repeats=1, jobs=1)
+    ...     study = Study(data, out=path.with_name("results"), methods=["wrf"], trees=5, folds=3, jobs=1)
     ...     board = study.run().leaderboard
-    >>> board["method"].unique().sort().to_list()
-    ['bg', 'wrf']
+    >>> {"wrf", "lr", "gb"} <= set(board["method"])
+    True
     """
 
     def __init__(
@@ -120,12 +147,17 @@ class Study:
         out: Path | str,
         methods: Any = ("quick",),
         trees: int = 100,
-        repeats: int = 3,
+        folds: int = 5,
+        repeats: int = 1,
         train_costs: Any = ("record",),
         measure: str | None = None,
         max_fpr: float | None = None,
         max_acted: float | None = None,
         metacost: str = "best",
+        decisions: str = "all",
+        teams: bool = True,
+        refit: str = "learning",
+        time_limit: float | None = None,
         jobs: int | None = None,
         dask: str | None = None,
         seed: int = 0,
@@ -136,27 +168,34 @@ class Study:
         self.config = Config(
             methods=tuple(methods),
             trees=trees,
+            folds=folds,
             repeats=repeats,
             train_costs=tuple(train_costs),
             measure=measure or ("balanced_accuracy" if data.costs is None else "cost"),
             max_fpr=max_fpr,
             max_acted=max_acted,
             metacost=metacost,
+            decisions=decisions,
+            teams=teams,
+            refit=refit,
             seed=seed,
         )
+        self.time_limit = time_limit
         self.jobs = jobs
         self.dask = dask
         self.progress = progress
         self.ratios = self._ratios()
+        self.units = plan_units(self.config, self.ratios)
 
     def _ratios(self) -> tuple[str, ...]:
         """Return the pairs of costs to be tried where there are no real ones: up to twice the class ratio."""
         if self.data.costs is not None:
             return ()
         if MEASURES[self.config.measure].needs_costs:
+            without = [name for name, measure in MEASURES.items() if measure.compares and not measure.needs_costs]
             raise StudyError(
-                f"the measure {self.config.measure!r} needs costs: give --fp-cost and --fn-cost, or choose "
-                "balanced_accuracy, g_mean, f1, average_precision or auc"
+                f"the measure {self.config.measure!r} needs costs: give --fp-cost and --fn-cost, or choose from "
+                f"{', '.join(without)}"
             )
         positive = self.data.positive
         class_ratio = (positive.size - positive.sum()) / positive.sum()
@@ -166,45 +205,76 @@ class Study:
         return {
             "configuration": asdict(self.config),
             "data": self.data.fingerprint(),
-            "columns": {key: value for key, value in self.data.info.items() if key != "notes"},
+            "columns": {key: value for key, value in self.data.info.items() if key not in ("notes", "source")},
             "stakes version": stakes.__version__,
         }
 
     def run(self) -> StudyResult:
         """Run what is not yet done, and write and return the results."""
-        units = plan_units(self.config, self.ratios)
+        self.data.folds(self.config.folds, repeat=0, seed=self.config.seed)  # says so where that cannot be done
         store = Store(self.directory, self._fingerprint())
         with store.opened():
-            with Progress(self.progress, len(units), self.config) as progress:
-                results = self._run(units, store, progress)
-                taught = self._metacost_units(units, results)
-                if taught:
-                    progress.more(len(taught))
-                    results = pl.concat([results, self._run(taught, store, progress)])
-            return self._finish(results, store, n_ensembles=len(units))
+            findings, not_tried = self._find(store)
+            return self._finish(findings, store, not_tried)
 
-    def _run(self, units: list[Unit], store: Store, progress: Progress) -> pl.DataFrame:
-        """Return the results of all units in their order, running those that are not in the store."""
+    def save(self, row: int | str, path: Path | str) -> dict[str, Any]:
+        """Write the model of another row of the leaderboard to a file, and return the row.
+
+        Parameters
+        ----------
+        row : int or str
+            Its rank out of fold, or a name, of which the best is taken.
+        path : path
+        """
+        store = Store(self.directory, self._fingerprint())
+        with store.opened():
+            findings, _ = self._find(store)
+            board = findings.leaderboard().with_row_index("rank", offset=1)
+            chosen = board.filter(pl.col("rank" if isinstance(row, int) else "name") == row).head(1).to_dicts()
+            if not chosen:
+                known = f"1 to {len(board):,}" if isinstance(row, int) else ", ".join(board["name"].unique().sort())
+                raise StudyError(f"there is no model {row!r} on the leaderboard: choose from {known}")
+            write_atomically(Path(path), findings.model_file(chosen[0]))
+            return chosen[0]
+
+    def _find(self, store: Store) -> tuple[Findings, list[str]]:
+        """Return what was found, and the methods that were not tried for want of time."""
+        with Progress(self.progress, len(self.units), self.config) as progress:
+            done = self._run(store, progress)
+        results = pl.concat([done[unit.key] for unit in self.units if unit.key in done])
+        not_tried = sorted({unit.method for unit in self.units if unit.key not in done})
+        return find(results, self.data, self.config, store), not_tried
+
+    def _run(self, store: Store, progress: Progress) -> dict[str, pl.DataFrame]:
+        """Return the results of units by their keys, running those that are not in the store while there is time."""
         results: dict[str, pl.DataFrame] = {}
-        for unit in units:
+        for unit in self.units:
             found = store.read(unit.key)
             if found is not None:
                 results[unit.key] = found
-                progress.done(unit, found, again=True)
-        for unit, found in self._run_missing([unit for unit in units if unit.key not in results]):
-            store.add(unit.key, found)
-            results[unit.key] = found
-            progress.done(unit, found)
-        return pl.concat([results[unit.key] for unit in units])
+                progress.done(found, again=True)
+        for done in self._run_missing([unit for unit in by_promise(self.units) if unit.key not in results]):
+            store.add(done.unit.key, done.rows, done.model)
+            results[done.unit.key] = done.rows
+            progress.done(done.rows)
+        return results
 
-    def _run_missing(self, units: list[Unit]) -> Iterator[tuple[Unit, pl.DataFrame]]:
+    def _run_missing(self, units: list[Unit]) -> Iterator[_Done]:
         if not units:
             return
         jobs = self.jobs or cpu_count()
         with self._backend():
-            yield from Parallel(n_jobs=jobs, return_as="generator_unordered")(
-                delayed(_run_named)(self.data, self.config, unit, self.ratios) for unit in units
+            yield from Parallel(n_jobs=jobs, return_as="generator_unordered", pre_dispatch="1*n_jobs")(
+                delayed(_run_named)(self.data, self.config, unit, self.ratios) for unit in self._in_time(units)
             )
+
+    def _in_time(self, units: list[Unit]) -> Iterator[Unit]:
+        """Yield units until the time is up; the first one always."""
+        started = time.monotonic()
+        for i, unit in enumerate(units):
+            if i and self.time_limit is not None and time.monotonic() - started > self.time_limit:
+                return
+            yield unit
 
     def _backend(self) -> AbstractContextManager[Any]:
         if self.dask is None:
@@ -219,35 +289,60 @@ class Study:
             raise StudyError(f"no Dask scheduler answers at {self.dask}: {error}") from None
         return parallel_config(backend="dask", client=client, scatter=[self.data])
 
-    def _metacost_units(self, units: list[Unit], results: pl.DataFrame) -> list[Unit]:
-        """Return the units that teach a tree by the best decision on validation records."""
-        if self.config.metacost != "best":
-            return []
-        best = ranked(trained(average(results)), self.config, "validation").head(1).to_dicts()
-        if not best:
-            return []
-        chosen = [
-            unit for unit in units if (unit.method, unit.train_costs) == (best[0]["method"], best[0]["train_costs"])
-        ]
-        return [with_metacost(unit, decision_of(best[0])) for unit in chosen]
-
-    def _finish(self, results: pl.DataFrame, store: Store, n_ensembles: int) -> StudyResult:
-        table = average(results)
-        jobs = self.jobs or cpu_count()
-        summary, best, row = summarise(table, self.data, self.config, n_ensembles=n_ensembles, n_jobs=jobs)
-        leaderboard = ranked(table, self.config, "validation").drop("outcome")
-        store.write_frame("results.parquet", results.drop("outcome"))
-        store.write("leaderboard.csv", leaderboard.write_csv().encode())
+    def _finish(self, findings: Findings, store: Store, not_tried: list[str]) -> StudyResult:
+        model = findings.deliver()
+        summary = summarise(findings, model, not_tried=not_tried)
+        results = findings.results.drop(INNER)
+        leaderboard = findings.leaderboard().drop(INNER)
+        store.write_frame("results.parquet", results)
+        written = leaderboard.with_columns(pl.col("same_as").list.join("; "))
+        store.write("leaderboard.csv", written.write_csv().encode())
         store.write("summary.json", json.dumps(summary, indent=1).encode())
-        if best is not None and row is not None:
-            info = {**self.data.info, "model": row, "probability": score_to_probability(best)}
-            save(best, store.directory / "best.skops", info=info)
+        if model is not None and findings.recommendation is not None:
+            store.write("best.skops", findings.model_file(findings.recommendation.row, model))
+        if "source" in self.data.info:
+            store.write("source.json", json.dumps(self.data.info["source"], indent=1).encode())
+        store.keep_models(findings.kept_units())
         write_report(store.directory)
-        return StudyResult(results.drop("outcome"), leaderboard, summary, store.directory)
+        return StudyResult(results, leaderboard, summary, store.directory)
 
 
-def _run_named(data: StudyData, config: Config, unit: Unit, ratios: tuple[str, ...]) -> tuple[Unit, pl.DataFrame]:
+def saved_study(directory: Path | str, *, data: Path | str | None = None, progress: str = "quiet") -> Study:
+    """Return the study of a directory, to go on with or to save other models of.
+
+    Parameters
+    ----------
+    directory : path
+    data : path, default=None
+        The records, if they are no longer where they were.
+    progress : {"live", "plain", "quiet"}, default="quiet"
+    """
+    directory = Path(directory)
     try:
-        return unit, run_unit(data, config, unit, ratios)
+        source = json.loads((directory / "source.json").read_text())
+        config = json.loads((directory / CONFIG).read_text())["configuration"]
+    except (OSError, ValueError, KeyError):
+        raise StudyError(f"{directory} is not the directory of a finished study of a file") from None
+    path = Path(data or source.pop("path"))
+    source.pop("path", None)
+    return Study(load_data(path, **source), out=directory, progress=progress, **config)
+
+
+class _Done(NamedTuple):
+    """A finished unit, with its model as the content of a file."""
+
+    unit: Unit
+    rows: pl.DataFrame
+    model: bytes | None
+
+
+def _run_named(data: StudyData, config: Config, unit: Unit, ratios: tuple[str, ...]) -> _Done:
+    try:
+        rows, model = run_unit(data, config, unit, ratios)
     except (CostsError, DecisionError, SamplingError) as error:
         raise StudyError(f"{unit.method}, which --methods can leave out: {error}") from error
+    try:
+        content = None if model is None else dumps(model, validation=True, compress=False)
+    except ModelFileError:  # of a package that model files do not know: it is trained again where it is needed
+        content = None
+    return _Done(unit, rows, content)

@@ -1,4 +1,8 @@
-"""What a study found, as plain data: everything that its report shows."""
+"""What a study found, as plain data: everything that its report shows.
+
+Figures are per record where the measure is a total (cost, profit), on learning records (`out_of_fold`) and on test
+records (`test`). Amounts of money (`money`) are totals on the test records.
+"""
 
 from __future__ import annotations
 
@@ -8,115 +12,66 @@ import numpy as np
 import polars as pl
 
 import stakes
+from stakes._format import percent
 from stakes.costs import Costs
 from stakes.curves import cost_curve, gain_curve, iso_cost_lines, operating_point, reliability_curve, roc_points
-from stakes.measures import cost, savings, sums_of
-from stakes.member_classifier import MemberClassifier
-from stakes.study.data import StudyData
-from stakes.study.leaderboard import decision_of, insensitive, intervals, ranked, trained
-from stakes.study.plan import Config, Unit, training_costs
-from stakes.study.run import Parts, _features, fit_unit, make_unit_classifier, parts_of
+from stakes.delivered import DeliveredClassifier
+from stakes.measures import MEASURES, sums_of
+from stakes.records import Records
+from stakes.study.columns import DECISION, OUT_OF_FOLD, PARTS, TEST, unpack
+from stakes.study.findings import Findings
+from stakes.study.leaderboard import insensitive, ranked, rivals
+from stakes.study.plan import training_costs
+from stakes.study.recommend import drawn_costs, interval_of
 
-__all__ = ["best_classifier", "summarise", "top_rows"]
+__all__ = ["summarise"]
 
 LISTED = 200  # rows of a leaderboard in the report
-SHOWN = 5  # models with curves
 WITH_INTERVALS = 20
 POINTS = 200  # of a curve
 
 
-def top_rows(table: pl.DataFrame, parts: Parts, config: Config, part: str) -> list[dict[str, Any]]:
-    """Return the best models on a part, and the best one of each name, as rows; the first ones have intervals."""
-    ordered = ranked(table, config, part).with_row_index("rank", offset=1)
-    shown = (pl.col("rank") <= LISTED) | pl.struct("name").is_first_distinct()
-    rows = ordered.filter(shown).to_dicts()
-    costs = parts.test.costs or Costs(fp=1.0, fn=1.0)
-    found: list[tuple[float, float] | None] = [None] * len(rows)
-    found[:WITH_INTERVALS] = intervals(rows[:WITH_INTERVALS], parts.test.positive, costs, config, config.measure)
-    return [_row(row, interval, config) for row, interval in zip(rows, found, strict=True)]
-
-
-def _row(row: dict[str, Any], interval: tuple[float, float] | None, config: Config) -> dict[str, Any]:
-    low, high = interval or (None, None)
-    shown = (
-        "rank", "name", "method", "family", "train_costs", "decision_costs", "leaf", "member", "output", "vote_weight",
-        "calibration", "threshold", "description",
-    )  # fmt: skip
-    return {
-        **{name: row[name] for name in shown},
-        "validation": row[f"validation_{config.measure}"],
-        "test": row[f"test_{config.measure}"],
-        "low": low,
-        "high": high,
-        **{name: row[f"test_{name}"] for name in ("cost", "savings", "tpr", "fpr", "acted", "auc")},
-        "in_limits": all(
-            limit is None or row[f"test_{name}"] <= limit
-            for name, limit in (("fpr", config.max_fpr), ("acted", config.max_acted))
-        ),
-    }
-
-
-def best_classifier(row: dict[str, Any], data: StudyData, config: Config, n_jobs: int) -> MemberClassifier:
-    """Return the model of a row as it was trained in the first repeat, with its decision."""
-    parts = parts_of(data, 0, config.seed).priced(row["decision_costs"])
-    decision = decision_of(row)
-    unit = Unit(0, row["method"], row["train_costs"], (decision.member,))
-    classifier = fit_unit(make_unit_classifier(config, unit, n_jobs), unit, parts)
-    limits: dict[str, Any] = {}
-    if decision.threshold == "tuned":
-        limits = {"max_fpr": config.max_fpr, "max_acted": config.max_acted}
-    return classifier.with_decision(decision, **limits)
-
-
-def _decision_costs(row: dict[str, Any], real: Costs | None) -> Costs:
-    """Return the costs that a row decides by."""
-    costs = real if row["decision_costs"] == "real" else training_costs(row["decision_costs"])
-    assert costs is not None
-    return costs
-
-
 def summarise(
-    table: pl.DataFrame, data: StudyData, config: Config, *, n_ensembles: int, n_jobs: int
-) -> tuple[dict[str, Any], MemberClassifier | None, dict[str, Any] | None]:
-    """Return the summary, and the model chosen on validation records with its row."""
-    parts = parts_of(data, 0, config.seed)
-    boards = {part: top_rows(table, parts, config, part) for part in ("validation", "test")}
+    findings: Findings, model: DeliveredClassifier | None, *, not_tried: list[str] | None = None
+) -> dict[str, Any]:
+    """Return the summary of a study; `model` is the recommended one, trained on the learning records."""
     summary: dict[str, Any] = {
         "version": stakes.__version__,
-        "title": data.name,
-        "question": _question(table, data, config, n_ensembles),
-        "money": _money(table, parts, config) if data.costs is not None else None,
-        "leaderboards": boards,
+        "title": findings.data.name,
+        "question": _question(findings, not_tried or []),
+        "chosen": _chosen(findings),
+        "money": None,
+        "leaderboards": {part: _board(findings, part) for part in PARTS},
         "curves": [],
         "iso_cost": None,
         "features": [],
         "importance_unit": "share of the gain",
         "sensitivity": [],
+        "tree": findings.tree,
     }
-    best = ranked(trained(table), config, "validation")
-    if not len(best):
-        return summary, None, None
-    chosen = None
-    for row in best.unique(["name", "train_costs"], keep="first", maintain_order=True).head(SHOWN).to_dicts():
-        classifier = best_classifier(row, data, config, n_jobs)
-        summary["curves"].append(_curves(row, classifier, parts))
-        chosen = chosen or classifier
-    assert chosen is not None
-    first = best.drop("outcome").row(0, named=True)
-    costs = _decision_costs(first, parts.test.costs)
-    summary["iso_cost"] = _iso_cost(summary["curves"], parts, costs)
-    summary["features"], summary["importance_unit"] = _importances(chosen)
-    if data.costs is not None:
-        summary["sensitivity"] = _sensitivity(chosen, parts, costs, _decision_costs(first, parts.test.known))
-    return summary, chosen, first
+    if findings.data.costs is not None:
+        summary["money"] = _money(findings)
+    if model is None or findings.recommendation is None:
+        return summary
+    first = findings.recommendation.row
+    for row in findings.shown():
+        shown = model if row is first else findings.delivery.model(row)
+        summary["curves"].append(_curves(row, shown, findings.test))
+    summary["iso_cost"] = _iso_cost(summary["curves"], findings.test, _costs(first, findings.test.costs))
+    summary["features"], summary["importance_unit"] = _importances(model)
+    if findings.data.costs is not None:
+        summary["sensitivity"] = _sensitivity(model, findings.test)
+    return summary
 
 
-def _question(table: pl.DataFrame, data: StudyData, config: Config, n_ensembles: int) -> dict[str, Any]:
-    info = data.info
+def _question(findings: Findings, not_tried: list[str]) -> dict[str, Any]:
+    data, config, info = findings.data, findings.config, findings.data.info
     return {
         "data": data.name,
         "n_records": data.positive.size,
         "n_positive": int(data.positive.sum()),
+        "n_learning": data.split(config.seed)[0].size,
+        "n_test": len(findings.test),
         "n_features": data.frame.width,
         "target": info.get("target"),
         "positive": data.classes[1],
@@ -124,69 +79,193 @@ def _question(table: pl.DataFrame, data: StudyData, config: Config, n_ensembles:
         "fp_cost": info.get("fp_cost"),
         "fn_cost": info.get("fn_cost"),
         "test": info.get("test"),
-        "validation": info.get("validation"),
+        "groups": info.get("groups"),
+        "time": info.get("time"),
         "notes": info.get("notes", []),
+        "folds": config.folds,
         "repeats": config.repeats,
         "trees": config.trees,
-        "n_methods": table["name"].n_unique(),
-        "n_models": int(table["repeats"].sum()),
-        "n_ensembles": n_ensembles,
+        "n_methods": findings.table["name"].n_unique(),
+        "n_models": findings.results.height,
+        "n_distinct": findings.table.height,
+        "n_ensembles": findings.results.select("repeat", "method", "train_costs").n_unique(),
         "measure": config.measure,
         "higher_is_better": config.higher_is_better,
         "max_fpr": config.max_fpr,
         "max_acted": config.max_acted,
-        "train_costs": sorted(table["train_costs"].unique().to_list()),
+        "train_costs": sorted(findings.table["train_costs"].unique().to_list()),
+        "decisions": config.decisions,
+        "refit": config.refit,
         "metacost": config.metacost,
+        "not_tried": not_tried,
         "seed": config.seed,
     }
 
 
-def _money(table: pl.DataFrame, parts: Parts, config: Config) -> dict[str, Any]:
-    costs = parts.test.costs
-    assert costs is not None
-    sums = sums_of(np.zeros((1, parts.test.positive.size), np.bool_), parts.test.positive, costs)
+def _chosen(findings: Findings) -> dict[str, Any] | None:
+    """Return the recommended model, why, and what to expect of it."""
+    found = findings.recommendation
+    if found is None:
+        return None
+    row, measure = found.row, findings.config.measure
+    expected = found.expected
+    return {
+        **_identity(row),
+        "out_of_fold": row[f"{OUT_OF_FOLD}_{measure}"],
+        "test": row[f"{TEST}_{measure}"],
+        "expected": expected and {"value": expected.value, "low": expected.low, "high": expected.high},
+        "optimism": found.optimism,
+        "reason": found.reason,
+        "best": _identity(found.best),
+    }
+
+
+def _identity(row: dict[str, Any]) -> dict[str, Any]:
+    names = ("name", "method", "family", "train_costs", "decision_costs", *DECISION, "description", "follows_costs")
+    return {name: row[name] for name in names} | {"same_as": row["same_as"]}
+
+
+def _board(findings: Findings, part: str) -> list[dict[str, Any]]:
+    """Return the best models on a part, and the best one of each name; the first ones have intervals."""
+    config, test = findings.config, findings.test
+    ordered = ranked(findings.table, config, part).with_row_index("rank", offset=1)
+    shown = (pl.col("rank") <= LISTED) | pl.struct("name").is_first_distinct()
+    rows = ordered.filter(shown).to_dicts()
+    known = [row for row in rows[:WITH_INTERVALS] if row[f"{TEST}_outcome"] is not None]
+    intervals = {}
+    if known and config.measure != "auc":
+        outcomes = unpack([row[f"{TEST}_outcome"] for row in known], len(test))
+        found = interval_of(outcomes, test, config)
+        intervals = {row["rank"]: interval for row, interval in zip(known, found, strict=False)}
+    differences = (findings.recommendation and findings.recommendation.differences) or {}
+    return [_row(row, findings, intervals.get(row["rank"]), differences.get(row["complexity"])) for row in rows]
+
+
+def _row(row: dict[str, Any], findings: Findings, interval: Any, difference: Any) -> dict[str, Any]:
+    config, n = findings.config, len(findings.test)
+    low, high = interval or (None, None)
+    return {
+        "rank": row["rank"],
+        **_identity(row),
+        "chosen": findings.recommendation is not None
+        and row["complexity"] == findings.recommendation.row["complexity"],
+        "out_of_fold": _number(row[f"{OUT_OF_FOLD}_{config.measure}"]),
+        "test": _number(row[f"{TEST}_{config.measure}"]),
+        "low": low,
+        "high": high,
+        "difference": difference and {"value": difference.value, "low": difference.low, "high": difference.high},
+        "cost": row[f"{TEST}_cost"] * n,
+        **{name: row[f"{TEST}_{name}"] for name in ("savings", "tpr", "fpr", "acted", "auc")},
+        "in_limits": all(row[f"{TEST}_{name}"] <= limit for name, limit in config.limits.items()),
+    }
+
+
+def _number(value: float | None) -> float | None:
+    return None if value is None or np.isnan(value) else float(value)
+
+
+def _money(findings: Findings) -> dict[str, Any]:
+    """Return what the recommended model and its alternatives cost on the test records, and what it saves there."""
+    test, config, n = findings.test, findings.config, len(findings.test)
+    board = ranked(findings.table, config, OUT_OF_FOLD)
+    models = rivals(board).unique("method", keep="first", maintain_order=True).to_dicts()
+    n_rivals = len(models)
+    models += insensitive(board).head(1).to_dicts()
+    priced = [_priced(row, n) for row in models]
+    nothing, everything = _trivial(test)
     money: dict[str, Any] = {
-        "test_records": int(parts.test.positive.size),
-        "nothing": float(sums.all_fn),
-        "everything": float(sums.all_fp),
-        "insensitive": None,
+        "test_records": n,
+        "nothing": nothing,
+        "everything": everything,
+        "policies": _policies(findings),
+        "rivals": priced[:n_rivals],
+        "insensitive": next(iter(priced[n_rivals:]), None),
         "chosen": None,
     }
-    for row in ranked(insensitive(table), config, "validation").head(1).to_dicts():
-        money["insensitive"] = {key: row[key] for key in ("name", "description")} | {"cost": row["test_cost"]}
-    for row in ranked(trained(table), config, "validation").head(1).to_dicts():
-        low, high = intervals([row], parts.test.positive, costs, config, "cost")[0] or (None, None)
-        money["chosen"] = {key: row[key] for key in ("name", "description", "train_costs")}
-        money["chosen"] |= {"cost": row["test_cost"], "low": low, "high": high}
+    if findings.recommendation is None:
+        return money
+    row = findings.recommendation.row
+    money["chosen"] = {**_priced(row, n), "train_costs": row["train_costs"], "low": None, "high": None}
+    if row[f"{TEST}_outcome"] is None:
+        return money
+    # All on the same draws: what is saved is surer than what anything costs.
+    known = [(row, money["chosen"]), *((r, p) for r, p in zip(models, priced, strict=True) if r[f"{TEST}_outcome"])]
+    alike = np.repeat([[False], [True]], n, axis=1)
+    outcomes = np.concatenate([alike, unpack([r[f"{TEST}_outcome"] for r, _ in known], n)])
+    none, every, own, *drawn = drawn_costs(outcomes, test, config)
+    money["chosen"] |= _between(own)
+    for policy in money["policies"]:
+        policy["saved"] = _between((1 - policy["share"]) * none + policy["share"] * every - own)
+    for (_, other), cost in zip(known[1:], drawn, strict=True):
+        other["saved"] = _between(cost - own)
     return money
 
 
-def _curves(row: dict[str, Any], classifier: MemberClassifier, parts: Parts) -> dict[str, Any]:
-    test = parts.test
+def _trivial(records: Records) -> tuple[float, float]:
+    """Return the total cost of acting on no record, and of acting on all."""
+    sums = sums_of(np.zeros((1, len(records)), np.bool_), records.positive, records.costs)
+    return float(sums.all_fn), float(sums.all_fp)
+
+
+def _policies(findings: Findings) -> list[dict[str, Any]]:
+    """Return what can be done without a model within the limits: acting on no record, or on as many as they allow."""
+    most = min(findings.config.limits.values(), default=1.0)
+    at_most = "acting on all" if most == 1 else f"acting on {percent(most)} at random"
+    found = []
+    for name, share in (("acting on none", 0.0), (at_most, most)):
+        test, learning = (
+            (1 - share) * nothing + share * everything
+            for nothing, everything in map(_trivial, (findings.test, findings.learning))
+        )
+        per_record = learning / len(findings.learning)
+        found.append({"name": name, "share": share, "cost": test, "out_of_fold": per_record, "saved": None})
+    return found
+
+
+def _between(drawn: np.ndarray) -> dict[str, float]:
+    """Return the 95% interval of a figure on many draws."""
+    low, high = np.quantile(drawn, [0.025, 0.975])
+    return {"low": float(low), "high": float(high)}
+
+
+def _priced(row: dict[str, Any], n: int) -> dict[str, Any]:
+    """Return a model with its costs: in total on test records, and per record out of fold."""
+    return {
+        "name": row["name"],
+        "description": row["description"],
+        "cost": row[f"{TEST}_cost"] * n,
+        "out_of_fold": row[f"{OUT_OF_FOLD}_cost"],
+        "saved": None,
+    }
+
+
+def _costs(row: dict[str, Any], real: Costs) -> Costs:
+    """Return the costs that a row decides by."""
+    return training_costs(row["decision_costs"]) or real
+
+
+def _curves(row: dict[str, Any], model: DeliveredClassifier, test: Records) -> dict[str, Any]:
     # Decided by what is known beforehand, and charged by what it turns out to cost.
-    costs, known = _decision_costs(row, test.costs), _decision_costs(row, test.known)
+    costs, known = _costs(row, test.costs), _costs(row, test.known)
     given: dict[str, Any] = {"fp_cost": costs.fp, "fn_cost": costs.fn}
-    features = _features(classifier, test)
-    score = classifier.predict_proba(features, fp_cost=known.fp, fn_cost=known.fn)[:, 1]
-    outcome = classifier.predict(features, fp_cost=known.fp, fn_cost=known.fn)
-    threshold = classifier.cut_.thresholds(known)
-    curve = cost_curve(test.y, score, **given)
-    roc = roc_points(test.y, score)
-    gain = gain_curve(test.y, score, **given)
-    is_probability = row["output"] == "average" or row["calibration"] is not None
-    reliability = reliability_curve(test.y, score) if is_probability else None
-    point = operating_point(test.y, outcome)
+    decided = model.decide(test.X.X, fp_cost=known.fp, fn_cost=known.fn)
+    y, score, threshold = test.positive.astype(np.int64), decided.score, decided.threshold
+    curve = cost_curve(y, score, **given)
+    roc = roc_points(y, score)
+    gain = gain_curve(y, score, **given)
+    reliability = reliability_curve(y, np.clip(decided.probability, 0.0, 1.0))
+    point = operating_point(y, decided.positive.astype(np.int64))
     return {
         "name": row["name"],
         "label": f"{row['name']}: {row['description']}",
         "train_costs": row["train_costs"],
+        "cost": float(MEASURES["cost"].of_sums(sums_of(decided.positive[None], test.positive, costs))[0]),  # type: ignore[misc]
         "cost_curve": _thinned(threshold=np.clip(curve.thresholds, 0.0, 1.0), cost=curve.cost),
-        "threshold": float(threshold) if np.ndim(threshold) == 0 else None,
+        "threshold": float(threshold[0]) if threshold.size and (threshold == threshold[0]).all() else None,
         "roc": _thinned(fpr=roc.fpr, tpr=roc.tpr),
         "point": {"fpr": point.fpr, "tpr": point.tpr},
         "gain": _thinned(share=gain.share, saving=gain.profit),
-        "reliability": reliability
-        and {
+        "reliability": {
             "predicted": reliability.predicted.tolist(),
             "observed": reliability.observed.tolist(),
             "count": reliability.counts.tolist(),
@@ -195,14 +274,21 @@ def _curves(row: dict[str, Any], classifier: MemberClassifier, parts: Parts) -> 
 
 
 def _thinned(**arrays: np.ndarray) -> dict[str, list[float]]:
-    """Return curves with no more points than can be seen."""
+    """Return curves with no more points than can be seen: half of them evenly, half ever closer towards both ends.
+
+    Where few records are worth acting on, all that matters happens at an end.
+    """
     n = next(iter(arrays.values())).size
-    kept = np.unique(np.linspace(0, n - 1, min(n, POINTS)).astype(int))
-    return {name: values[kept].tolist() for name, values in arrays.items()}
+    if n > POINTS:
+        towards_end = np.geomspace(1, n, POINTS // 4) - 1
+        kept = np.concatenate([np.linspace(0, n - 1, POINTS // 2), towards_end, n - 1 - towards_end]).astype(int)
+        kept = np.unique(kept)
+        arrays = {name: values[kept] for name, values in arrays.items()}
+    return {name: values.tolist() for name, values in arrays.items()}
 
 
-def _iso_cost(curves: list[dict[str, Any]], parts: Parts, costs: Costs) -> dict[str, Any]:
-    y = parts.test.y
+def _iso_cost(curves: list[dict[str, Any]], test: Records, costs: Costs) -> dict[str, Any]:
+    y = test.positive.astype(np.int64)
     means = costs.class_means(y)
     n_positive, n_negative = int(y.sum()), int(y.size - y.sum())
     slope = means.fp * n_negative / (means.fn * n_positive) if means.fn * n_positive > 0 else None
@@ -216,24 +302,29 @@ def _iso_cost(curves: list[dict[str, Any]], parts: Parts, costs: Costs) -> dict[
     }
 
 
-def _importances(classifier: MemberClassifier) -> tuple[list[dict[str, Any]], str]:
-    gains = getattr(classifier, "feature_importances_", None)
+def _importances(model: DeliveredClassifier) -> tuple[list[dict[str, Any]], str]:
+    gains = getattr(model, "feature_importances_", None)
     if gains is None:
         return [], ""
-    names = [str(name) for name in getattr(classifier, "feature_names_in_", range(len(gains)))]
+    names = [str(name) for name in model.features]
     order = np.argsort(-gains, kind="stable")
     unit = "share of the gain" if np.isclose(gains.sum(), 1.0) else "money saved in training"
     return [{"name": names[j], "importance": float(gains[j])} for j in order], unit
 
 
-def _sensitivity(classifier: MemberClassifier, parts: Parts, costs: Costs, known: Costs) -> list[dict[str, Any]]:
-    """Return what the chosen model would save if the costs were half or double, without training it again."""
+def _sensitivity(model: DeliveredClassifier, test: Records) -> list[dict[str, Any]]:
+    """Return what the recommended model would save if the costs were half or double, without training it again."""
     rows = []
     for what, factor in [("none", 1.0), *((w, f) for w in ("fn_cost", "fp_cost") for f in (0.5, 2.0))]:
         on_fp, on_fn = (factor if what == name else 1.0 for name in ("fp_cost", "fn_cost"))
-        changed, thought = (Costs(fp=on_fp * np.asarray(c.fp), fn=on_fn * np.asarray(c.fn)) for c in (costs, known))
-        outcome = classifier.predict(_features(classifier, parts.test), fp_cost=thought.fp, fn_cost=thought.fn)
-        sums = sums_of((outcome == 1)[None], parts.test.positive, changed)
+        changed, thought = (
+            Costs(fp=on_fp * np.asarray(c.fp), fn=on_fn * np.asarray(c.fn)) for c in (test.costs, test.known)
+        )
+        outcome = model.decide(test.X.X, fp_cost=thought.fp, fn_cost=thought.fn).positive
+        sums = sums_of(outcome[None], test.positive, changed)
+        cost, savings = (MEASURES[name].of_sums for name in ("cost", "savings"))
+        assert cost is not None
+        assert savings is not None
         rows.append(
             {
                 "what": what,

@@ -49,12 +49,15 @@ def figures_of(summary: dict[str, Any], curves: Sequence[Curve]) -> dict[str, Fi
 def cost_figure(curves: Sequence[Curve]) -> Figure | None:
     """Return the cost of every threshold, and of the one that each model uses."""
     worth_seeing = [threshold_of(curve) for curve in curves]
+    tops = []
 
     def traces(model: int, curve: Curve) -> list[Trace]:
         points = points_of(curve, "cost_curve", "threshold", "cost")
         lines = [_line(model, curve, points, "threshold %{x:.3~f}<br>cost %{y:,.4~r}", shape="hv")]
         used = threshold_of(curve)
         if points:
+            # Acting on all and on none are the ends. Twice the cheaper of them is high enough.
+            tops.append(2 * min(points[0][1], points[-1][1]))
             worth_seeing.append(min(points, key=lambda point: point[1])[0])
             if used is not None:
                 hover = "threshold in use %{x:.3~f}<br>cost %{y:,.4~r}"
@@ -62,8 +65,11 @@ def cost_figure(curves: Sequence[Curve]) -> Figure | None:
         return lines
 
     drawn = _models(curves, traces)
+    highest, worst = max([*tops, 0.0]), max([y for trace in drawn for y in trace["y"]], default=0.0)
     return _figure(
-        drawn, x=_axis("Threshold", [0, _end(worth_seeing)]), y=_axis("Cost on the test records", tozero=True)
+        drawn,
+        x=_axis("Threshold", [0, _end(worth_seeing)]),
+        y=_axis("Cost on the test records", [0, highest] if 0 < highest < worst else None, tozero=True),
     )
 
 
@@ -103,18 +109,16 @@ def _equal_cost(line: dict[str, Any]) -> Trace:
 
 def gain_figure(curves: Sequence[Curve], max_acted: float | None = None) -> Figure | None:
     """Return what is saved by acting on more and more records, those with the highest scores first."""
-    worth_seeing: list[float | None] = [max_acted]
+    points = [points_of(curve, "gain", "share", "saving") for curve in curves]
+    end = _end([max_acted, *(max(shown, key=lambda point: point[1])[0] for shown in points if shown)])
 
     def traces(model: int, curve: Curve) -> list[Trace]:
-        points = points_of(curve, "gain", "share", "saving")
-        if points:
-            worth_seeing.append(max(points, key=lambda point: point[1])[0])
-        return [_line(model, curve, points, "acting on %{x:.3~%}<br>saves %{y:,.4~r}")]
+        shown = [point for point in points[model] if point[0] <= end]
+        return [_line(model, curve, shown, "acting on %{x:.3~%}<br>saves %{y:,.4~r}")]
 
-    drawn = _models(curves, traces)
     figure = _figure(
-        drawn,
-        x=_axis("Share of the records acted on", [0, _end(worth_seeing)], tickformat="~%"),
+        _models(curves, traces),
+        x=_axis("Share of the records acted on", [0, end], tickformat="~%"),
         y=_axis("Saved against doing nothing", zero=True),
     )
     if figure and max_acted is not None:

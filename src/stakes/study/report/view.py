@@ -8,7 +8,7 @@ from typing import Any
 
 from stakes.measures import MEASURES, Measure
 from stakes.study.report.figures import COLOURS, cost_at, figures_of, points_of, threshold_of
-from stakes.study.report.wording import GLOSSARY, known, measure_of, money, percent
+from stakes.study.report.wording import GLOSSARY, known, measure_of
 
 __all__ = ["prepare", "printable"]
 
@@ -16,6 +16,7 @@ Summary = dict[str, Any]
 Row = dict[str, Any]
 COLUMNS = ("cost", "savings", "tpr", "fpr", "acted", "auc")
 MOST_ROWS = 500
+SCALE_ROWS = 20
 MOST_FEATURES = 15
 # Control characters, halves of characters, and marks that turn the direction of the text around them.
 UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069]")
@@ -38,7 +39,8 @@ def prepare(summary: Summary) -> dict[str, Any]:
     return {
         **summary,
         "measure": measure_of(summary["question"]["measure"]),
-        "alternatives": _alternatives(summary),
+        "chosen": _chosen(summary),
+        "comparison": _comparison(summary),
         "boards": _boards(summary),
         "closer": _closer(summary),
         "features": _features(summary),
@@ -56,34 +58,37 @@ def printable(value: Any) -> Any:
     return UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", value) if isinstance(value, str) else value
 
 
-def _alternatives(summary: Summary) -> dict[str, Any] | None:
-    """Return what else could be done, what that costs, and what the chosen model saves against it."""
+def _chosen(summary: Summary) -> dict[str, Any] | None:
+    """Return the recommended model, with the figures of its row."""
+    rows = (row for board in summary["leaderboards"].values() for row in board if row["chosen"])
+    return summary["chosen"] and {**next(rows, {}), **summary["chosen"]}
+
+
+def _comparison(summary: Summary) -> dict[str, Any] | None:
+    """Return what the recommended model costs beside what else could be done; None where no money is known."""
     found = summary["money"]
     if not found or not found["chosen"]:
         return None
-    chosen = found["chosen"]
-    between = _interval(chosen)
-    others = [
-        {"name": "doing nothing", "model": None, "cost": found["nothing"]},
-        {"name": "acting on everything", "model": None, "cost": found["everything"]},
-    ]
-    if found["insensitive"]:
-        name = "the best model that ignores costs"
-        others.append({"name": name, "model": found["insensitive"]["name"], "cost": found["insensitive"]["cost"]})
-    for other in others:
-        saved = other["cost"] - chosen["cost"]
-        sign = 1 if saved >= 0 else -1
-        other["saved"] = saved
-        other["share"] = abs(saved) / other["cost"] if other["cost"] > 0 else None
-        other["between"] = between and sorted(sign * (other["cost"] - end) for end in between)
-        other["by_chance"] = between is not None and chosen["cost"] < other["cost"] <= between[1]
-    bars = [{"label": other["name"], "model": other["model"], "value": other["cost"]} for other in others]
-    bars.append({"label": "the chosen model", "model": chosen["name"], "value": chosen["cost"], "between": between})
+    n, chosen = found["test_records"], found["chosen"]
+    ignoring = [found["insensitive"]] if found["insensitive"] else []
+    parts = {"policy": found["policies"], "rival": found["rivals"], "ignoring costs": ignoring}
+    others = [other | {"kind": kind} | _against(other, chosen) for kind, part in parts.items() for other in part]
+    own = chosen | {"kind": "chosen", "between": _interval(chosen)}
     return {
         "others": others,
-        "best": min(others[:2], key=lambda other: other["cost"]),
-        "by_chance": [other["name"] for other in others if other["by_chance"]],
-        "bars": _bars(bars, money),
+        "without_model": min(others[: len(found["policies"])], key=lambda other: other["cost"]),
+        "rows": [row | {"test": row["cost"] / n} for row in _with_bars([*others, own], "cost")],
+    }
+
+
+def _against(other: Row, chosen: Row) -> Row:
+    """Return what the recommended model saves against something else on the test records."""
+    saved, between = other["cost"] - chosen["cost"], _interval(other.get("saved") or {})
+    return {
+        "saved": saved,
+        "share": abs(saved) / other["cost"] if other["cost"] > 0 else None,
+        "saved_between": between,
+        "by_chance": between is not None and between[0] <= 0 < saved,
     }
 
 
@@ -92,33 +97,31 @@ def _interval(row: Row) -> tuple[float, float] | None:
     return (low, high) if known(low) and known(high) else None
 
 
-def _bars(rows: list[Row], show: Any) -> list[Row]:
-    """Return rows with their value as text, and how long its bar is: in percent of the longest."""
-    longest = max(max(row["value"], *(row.get("between") or (0.0,))) for row in rows)
+def _with_bars(rows: list[Row], key: str) -> list[Row]:
+    """Return rows with the length of the bar of a value, and the ends of its interval, in percent of the longest."""
+    longest = max((end for row in rows for end in (row[key], *(row.get("between") or ()))), default=0.0)
 
     def width(value: float) -> float:
         return round(100 * max(value, 0.0) / longest, 2) if longest > 0 else 0.0
 
-    for row in rows:
+    def bar(row: Row) -> Row:
         between = row.get("between")
-        row |= {"shown": show(row["value"]), "width": width(row["value"])}
-        row["range"] = between and {"left": width(between[0]), "width": width(between[1] - between[0])}
-    return rows
+        line = between and {"left": width(between[0]), "width": width(between[1] - between[0])}
+        return {"width": width(row[key]), "range": line}
+
+    return [row | {"bar": bar(row)} for row in rows]
 
 
 def _boards(summary: Summary) -> dict[str, Any]:
     """Return both leaderboards, with what their columns and controls need."""
-    boards = {name: list(summary["leaderboards"].get(name) or ()) for name in ("validation", "test")}
+    boards = {name: list(summary["leaderboards"].get(name) or ()) for name in ("out_of_fold", "test")}
     rows = [row for board in boards.values() for row in board]
-    first, *others = boards["validation"] or [{}]
-    between = _interval(first)
     return {
         "rows": {name: _with_places(board[:MOST_ROWS]) for name, board in boards.items()},
         "columns": {name: _columns(board, summary["question"]["measure"]) for name, board in boards.items()},
         "n_rows": {name: len(board) for name, board in boards.items()},
         "families": sorted({row["family"] for row in rows}),
         "highest_fpr": max((row["fpr"] for row in rows if known(row["fpr"])), default=0.0),
-        "rivals": between and sum(between[0] <= row["test"] <= between[1] for row in others if known(row["test"])),
     }
 
 
@@ -128,18 +131,22 @@ def _columns(rows: Sequence[Row], measure: str) -> list[Measure]:
 
 
 def _with_places(rows: Sequence[Row]) -> list[Row]:
-    """Return rows with the places, in percent of the same scale, of the ends of their interval and of the result."""
-    ends = [end for row in rows for end in _interval(row) or ()]
-    least, most = min(ends, default=0.0), max(ends, default=0.0)
+    """Return rows with the places of their difference to the best and of its interval, in percent of one scale.
+
+    It is the scale of the first rows, where differences matter; what is beyond is at its ends.
+    """
+    ends = [end for row in rows[:SCALE_ROWS] for end in _interval(row["difference"] or {}) or ()]
+    least, most = min([0.0, *ends]), max([0.0, *ends])
 
     def place(value: float) -> float:
         return round(100 * min(max((value - least) / (most - least), 0.0), 1.0), 1)
 
     def places(row: Row) -> dict[str, float] | None:
-        between = _interval(row)
-        if between is None or least == most or not known(row["test"]):
+        between = _interval(row["difference"] or {})
+        if between is None or least == most:
             return None
-        return {"low": place(between[0]), "high": place(between[1]), "test": place(row["test"])}
+        at = place(row["difference"]["value"])
+        return {"low": place(between[0]), "high": place(between[1]), "at": at, "zero": place(0.0)}
 
     return [row | {"places": places(row)} for row in rows]
 
@@ -175,13 +182,13 @@ def _features(summary: Summary) -> dict[str, Any] | None:
     if total <= 0:
         return None
     in_money = "money" in summary["importance_unit"]
-    bars = [{"label": "", "model": row["name"], "value": row["importance"]} for row in found[:MOST_FEATURES]]
+    rows = [{"model": row["name"], "value": row["importance"]} for row in found[:MOST_FEATURES]]
     return {
         "in_money": in_money,
         "first": [row["name"] for row in found[:3]],
         "share": sum(row["importance"] for row in found[:3]) / total,
-        "bars": _bars(bars, money if in_money else percent),
-        "more": len(found) - len(bars),
+        "rows": _with_bars(rows, "value"),
+        "more": len(found) - len(rows),
     }
 
 

@@ -43,7 +43,7 @@ GLOSSARY = (
         "the probability above which acting is worth its cost: C_FP / (C_FP + C_FN), with C_FP the cost of a false "
         "alarm and C_FN that of a miss. Each record has its own where costs differ.",
     ),
-    ("T_thr", "one threshold for all records, chosen for the least cost on validation records."),
+    ("T_thr", "one threshold for all records, chosen for the least cost on records that the model has not seen."),
     ("MEC", "minimum expected cost: act where the probability is above T_cs."),
     (
         "DMECC (dm-)",
@@ -54,7 +54,7 @@ GLOSSARY = (
         "MTA",
         "majority threshold adjustment: act when the share of the trees’ votes is above T_cs or T_thr, not 0.5.",
     ),
-    ("eps", "a tree’s error on validation records, weighted by cost. Votes may count by it."),
+    ("eps", "a tree’s error on records that it has not seen, weighted by cost. Votes may count by it."),
     (
         "u, o, h, s, cpr",
         "how records are drawn for training: fewer of the cheap class (under-sampling), more of the dear one "
@@ -68,11 +68,12 @@ GLOSSARY = (
         "the last two, of the features.",
     ),
     ("Boosting", "trees that are trained one after the other, each on what the ones before got wrong."),
+    ("Team, stack", "several models that decide together: a weighted mean of their probabilities, or a model of them."),
     ("MetaCost (mc-)", "one readable tree that learns to imitate the decisions of a whole ensemble."),
     (
         "Calibration",
         "correcting scores so that, of the records given 30%, about 30% turn out positive. Platt and isotonic do it on "
-        "validation records.",
+        "records that the model has not seen.",
     ),
     (
         "Leaf probabilities",
@@ -81,13 +82,14 @@ GLOSSARY = (
     ),
     ("Lines of equal cost", "all points on such a line of the ROC picture cost the same. Up and left is cheaper."),
     (
-        "Validation and test",
-        "models are compared and tuned on validation records. Test records are kept apart until the end, to see what "
-        "the choice is worth.",
+        "Out of fold",
+        "records are divided into folds, and each is decided on by models, and with thresholds, that were made without "
+        "its fold. So all learning records measure models, and none measures a model that was made with it.",
     ),
+    ("Test records", "are kept apart until the end, to see what the choice is worth."),
     (
-        "95% interval",
-        "the range of results when the test records are drawn anew, with replacement, many times. Models whose ranges "
-        "overlap much may be equally good.",
+        "Intervals (90%, 95%)",
+        "the range of results when the records are drawn anew, with replacement, many times. Two models are compared "
+        "on the same draws: where the interval of their difference reaches 0, they may be equally good.",
     ),
 )

@@ -75,7 +75,7 @@
         const rank = (row) => Number(row.cells[0].dataset.value);
         const first = new Map();
         for (const row of [...matching].sort((a, b) => rank(b) - rank(a))) first.set(row.dataset.method, row);
-        matching = matching.filter((row) => first.get(row.dataset.method) === row);
+        matching = matching.filter((row) => first.get(row.dataset.method) === row || row.dataset.chosen);
       }
       const shown = new Set(board.dataset.all ? matching : matching.slice(0, FIRST));
       rows.forEach((row) => { row.hidden = !shown.has(row); });

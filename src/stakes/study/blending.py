@@ -1,0 +1,107 @@
+"""Teams and stacks of a study's models, judged like every other candidate.
+
+The members and weights that decide on the records of a fold are chosen on the out-of-fold scores of the other folds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from stakes.decision.decision import Decision
+from stakes.decision.readings import Readings, Source
+from stakes.records import Records
+from stakes.study.columns import OUT_OF_FOLD, TEST, schema, unpack_scores
+from stakes.study.judging import judge, make_rows
+from stakes.study.leaderboard import TEAM_FAMILY
+from stakes.study.plan import REAL, Config
+from stakes.teams.blends import BLENDS, Blend, cross_fit
+
+__all__ = ["Pool", "blend_rows"]
+
+Floats = NDArray[np.float64]
+
+# What a blend is called, and how it is described.
+NAMES = {"best": "top5", "team": "team", "stack": "stack"}
+WORDS = {
+    "best": "mean of the five best models",
+    "team": "weighted mean of models chosen together",
+    "stack": "logistic model on the logits of models",
+}
+SOURCE = Source("average", "frequency")
+
+
+@dataclass(frozen=True)
+class Pool:
+    """The models that may decide together, with their scores.
+
+    Attributes
+    ----------
+    rows : list of dict
+        The rows of the results that have scores.
+    learning, test : ndarray of shape (n_records, n_models)
+        Out-of-fold scores, and scores of the test records by the models trained on all learning records.
+    """
+
+    rows: list[dict[str, Any]]
+    learning: Floats
+    test: Floats
+
+    @classmethod
+    def of(cls, results: pl.DataFrame) -> Pool:
+        """Return the models of the first repeat that have scores and decide by the real costs."""
+        kept = results.filter(
+            pl.col(f"{TEST}_score").is_not_null(), pl.col("repeat") == 0, pl.col("decision_costs") == REAL
+        )
+        rows = kept.to_dicts()
+        scores = {
+            part: np.column_stack([unpack_scores(row[f"{part}_score"]) for row in rows]) if rows else np.empty((0, 0))
+            for part in (OUT_OF_FOLD, TEST)
+        }
+        return cls(rows, scores[OUT_OF_FOLD], scores[TEST])
+
+    def fit(self, name: str, records: Records) -> Blend:
+        """Return the blend that is delivered: chosen on all learning records."""
+        return BLENDS[name](self.learning, records)
+
+
+def blend_rows(
+    pool: Pool, records: Records, fold: NDArray[np.int64], test: Records, config: Config
+) -> tuple[pl.DataFrame, dict[str, Blend]]:
+    """Return a row for each way to decide together, and the blends that are delivered, by method.
+
+    Parameters
+    ----------
+    pool : Pool
+    records, test : Records
+        The learning records that are judged, and the test records.
+    fold : ndarray of shape (n_records,)
+        The fold of each learning record in the first repeat.
+    config : Config
+    """
+    rows: list[dict[str, Any]] = []
+    blends: dict[str, Blend] = {}
+    # A limit needs a threshold that can keep to it.
+    decisions = [Decision(output="average", threshold="scaled" if config.limits else "cost")]
+    for name, fit in BLENDS.items() if len(pool.rows) > 1 else ():
+        blend = pool.fit(name, records)
+        p = cross_fit(fit, pool.learning, records, fold)
+        readings, test_readings = (Readings({SOURCE: score}, {}) for score in (p, blend(pool.test)))
+        tested: dict[str, Any] = {"test_readings": test_readings, "test": test}
+        judged = judge(decisions, readings, records, fold, config, **tested)
+        about = {
+            "repeat": 0,
+            "method": NAMES[name],
+            "name": NAMES[name],
+            "family": TEAM_FAMILY,
+            "train_costs": "none",
+            "decision_costs": REAL,
+            "description": f"{WORDS[name]}, above T_cs",
+        }
+        rows += make_rows(about, decisions, judged, readings, records, config, **tested)
+        blends[NAMES[name]] = blend
+    return pl.DataFrame(rows, schema=schema(config.measure)), blends

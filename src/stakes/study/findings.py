@@ -1,0 +1,177 @@
+"""What comes of the results of all units: teams, one row per model, the recommendation, and the models themselves."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from stakes.cost_tree import CostTreeClassifier
+from stakes.decision.decision import Decision
+from stakes.delivered import DeliveredClassifier
+from stakes.measures import sums_of
+from stakes.persist import dumps
+from stakes.records import Records
+from stakes.study.blending import Pool, blend_rows
+from stakes.study.columns import OUT_OF_FOLD, TEST, figures, schema, unpack
+from stakes.study.data import StudyData
+from stakes.study.deliver import Delivery
+from stakes.study.leaderboard import one_each, one_row_each, ranked, rivals, trained, within_limits
+from stakes.study.plan import Config
+from stakes.study.recommend import Recommendation, recommend
+from stakes.study.run import prepare
+from stakes.study.store import Store
+from stakes.teams.blends import Blend
+
+__all__ = ["Findings", "find"]
+
+# So many of the best models are kept as they were trained, and have curves in the report.
+SHOWN = 5
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What a study found, and the models to go with it.
+
+    Attributes
+    ----------
+    data : StudyData
+    config : Config
+    learning, test : Records
+        The learning records that were judged, and the test records, with features.
+    results : polars.DataFrame
+        A row for each model and repeat: see `stakes.study.columns`.
+    table : polars.DataFrame
+        A row for each model, and whether it keeps to the limits.
+    recommendation : Recommendation or None
+        None if no model keeps to the limits.
+    delivery : Delivery
+    tree : str or None
+        The readable tree that the recommended model has taught.
+    """
+
+    data: StudyData
+    config: Config
+    learning: Records
+    test: Records
+    results: pl.DataFrame
+    table: pl.DataFrame
+    recommendation: Recommendation | None
+    delivery: Delivery
+    tree: str | None
+
+    def leaderboard(self) -> pl.DataFrame:
+        """Return the models that keep to the limits, the best out of fold first."""
+        return ranked(self.table, self.config, OUT_OF_FOLD)
+
+    def shown(self) -> list[dict[str, Any]]:
+        """Return the models to look at closely: the recommended one, the rivals, and the best of other names."""
+        if self.recommendation is None:
+            return []
+        board = trained(self.leaderboard())
+        found: list[dict[str, Any]] = []
+        for row in [self.recommendation.row, *one_each(rivals(board)), *one_each(board)]:
+            if row["name"] not in [other["name"] for other in found]:
+                found.append(row)
+        return found[:SHOWN]
+
+    def deliver(self) -> DeliveredClassifier | None:
+        """Return the recommended model as it is trained on all learning records."""
+        return None if self.recommendation is None else self.delivery.model(self.recommendation.row)
+
+    def model_file(self, row: dict[str, Any], model: DeliveredClassifier | None = None) -> bytes:
+        """Return the content of the file of a model; trained on everything where that was asked for."""
+        everything = self.config.refit == "all"
+        if model is None or everything:
+            model = self.delivery.model(row, everything=everything)
+        return dumps(model, info=self.about(row))
+
+    def about(self, row: dict[str, Any]) -> dict[str, Any]:
+        """Return what a model file says of its model: enough to decide on new records."""
+        told = {key: value for key, value in self.data.info.items() if key != "source"}
+        described = {key: value for key, value in row.items() if isinstance(value, str | int | float | bool)}
+        trained_on = "learning and test records" if self.config.refit == "all" else "learning records"
+        return {**told, "model": described, "trained_on": trained_on}
+
+    def kept_units(self) -> list[str]:
+        """Return the units whose models are worth keeping."""
+        return [key for row in self.shown() for key in self.delivery.keys(row)]
+
+
+def find(results: pl.DataFrame, data: StudyData, config: Config, store: Store) -> Findings:
+    """Put the results of units together, let models decide together, and choose.
+
+    Parameters
+    ----------
+    results : polars.DataFrame
+        Of all units that were run.
+    data : StudyData
+    config : Config
+    store : Store
+        With the models of the units.
+    """
+    prepared = prepare(data, config.seed)
+    folds = data.folds(config.folds, repeat=0, seed=config.seed)
+    judged = folds.all_judged
+    learning = prepared.learning.take(judged)
+    pool = Pool.of(results)
+    blends: dict[str, Blend] = {}
+    if config.teams and data.costs is not None:
+        rows, blends = blend_rows(pool, learning, folds.fold[judged], prepared.test, config)
+        results = pl.concat([results, rows])
+    n_of = {"fpr": int((~learning.positive).sum()), "acted": len(learning)}
+    table = one_row_each(results, config)
+    limits = [within_limits(row, config, n_of) for row in table.iter_rows(named=True)]
+    table = table.with_columns(pl.Series("in_limits", limits, dtype=pl.Boolean))
+    groups = None if data.groups is None else data.groups[data.split(config.seed)[0]][judged]
+    recommendation = recommend(table, learning, config, groups)
+    tree = None
+    if config.metacost == "best" and recommendation is not None:
+        row, tree = _taught(recommendation.row, learning, prepared.test, config)
+        if row is not None:
+            results = pl.concat([results, row])
+            extra = one_row_each(row, config).with_columns(in_limits=pl.lit(True), complexity=pl.lit(len(table)))
+            table = pl.concat([table, extra.select(table.columns).cast(table.schema)])
+    delivery = Delivery(data, config, store, pool, blends)
+    return Findings(data, config, learning, prepared.test, results, table, recommendation, delivery, tree)
+
+
+def _taught(
+    row: dict[str, Any], learning: Records, test: Records, config: Config
+) -> tuple[pl.DataFrame | None, str | None]:
+    """Return a row for a small tree that the recommended model has taught (MetaCost), and the tree as text.
+
+    It learns the out-of-fold decisions of the model, and is measured on the test records only.
+    """
+    packed = row[f"{OUT_OF_FOLD}_outcome"][0]
+    if packed is None:
+        return None, None
+    taught = unpack([packed], len(learning))[0].astype(np.int64)
+    if taught.min() == taught.max():
+        return None, f"all records are decided alike: {'act' if taught[0] else 'do not act'}"
+    tree = CostTreeClassifier(max_depth=4, random_state=config.seed).fit(learning.X, taught)
+    outcome: NDArray[np.bool_] = tree.predict(test.X) == 1
+    measured = figures(TEST, sums_of(outcome[None], test.positive, test.costs), config.measure)
+    decision = Decision(output="average")
+    found = {
+        "repeat": 0,
+        "method": row["method"],
+        "name": f"mc-{row['name']}",
+        "family": "tree",
+        "train_costs": row["train_costs"],
+        "decision_costs": row["decision_costs"],
+        "leaf": decision.leaf,
+        "member": decision.member,
+        "output": decision.output,
+        "threshold": decision.threshold,
+        "description": f"a small tree taught by {row['name']}",
+        "follows_costs": False,
+        "n_tuned": row["n_tuned"],
+        **{name: float(values[0]) for name, values in measured.items()},
+        "digest": json.dumps(["mc", row["name"]]),
+    }
+    return pl.DataFrame([found], schema=schema(config.measure)), str(tree.export_text())

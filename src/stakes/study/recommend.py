@@ -1,0 +1,215 @@
+"""The recommended model of a study, with the reason, what to expect of it, and how the others compare with it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from stakes.measures import MEASURES, Sums, amounts, sums_of
+from stakes.records import Records
+from stakes.study.choice import AnyLoss, Bootstrap, Candidates, Choice, MeanLoss, blocks, choose
+from stakes.study.columns import OUT_OF_FOLD, unpack
+from stakes.study.leaderboard import ranked, trained
+from stakes.study.plan import Config
+
+__all__ = ["Difference", "Expected", "Recommendation", "drawn_costs", "interval_of", "recommend"]
+
+Bools = NDArray[np.bool_]
+
+# Measures that rank models as costs do, on any records.
+BY_COST = ("cost", "profit", "savings", "cost_reduction")
+# More candidates than these are as good as never chosen.
+MOST = 4000
+# What is drawn: for the choice, and for the intervals of figures on test records.
+CHOICE, FIGURES = 3, 4
+
+
+@dataclass(frozen=True)
+class Expected:
+    """A figure on new records, per record where it is a total, with its 90% interval."""
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Difference:
+    """By how much a model is worse than the best one out of fold, with its 90% interval."""
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Recommendation:
+    """The model to use.
+
+    Attributes
+    ----------
+    row : dict
+        Of the table of models.
+    best : dict
+        The row of the model with the best figure out of fold.
+    reason : str
+    expected : Expected or None
+        The figure on new records, corrected for having been chosen. None for measures of scores.
+    optimism : float or None
+        How much better the out-of-fold figure looks.
+    differences : dict of int to Difference
+        To the best, by the complexity of the row.
+    """
+
+    row: dict[str, Any]
+    best: dict[str, Any]
+    reason: str
+    expected: Expected | None = None
+    optimism: float | None = None
+    differences: dict[int, Difference] | None = None
+
+
+def recommend(
+    table: pl.DataFrame, records: Records, config: Config, groups: NDArray[np.int64] | None = None
+) -> Recommendation | None:
+    """Choose among the models that keep to the limits; None if no model does.
+
+    Parameters
+    ----------
+    table : polars.DataFrame
+        A row for each model: see `stakes.study.leaderboard.one_row_each`.
+    records : Records
+        The learning records, in the order of the outcomes.
+    config : Config
+    groups : ndarray of shape (n_records,), default=None
+        Records that belong together.
+    """
+    board = ranked(trained(table), config, OUT_OF_FOLD)
+    if not len(board):
+        return None
+    measure = MEASURES[config.measure]
+    # Models whose outcomes were not kept are far behind those of their own unit that were.
+    known = board.filter(pl.col(f"{OUT_OF_FOLD}_outcome").list.eval(pl.element().is_not_null()).list.all()).head(MOST)
+    if measure.of_sums is None or not len(known):
+        first = board.row(0, named=True)
+        return Recommendation(first, first, f"It has the best {measure.words} out of fold.")
+    rng = np.random.default_rng([config.seed, CHOICE])
+    candidates = _candidates(known, records, config, blocks(len(records), rng, groups))
+    bootstrap = Bootstrap.of(candidates, rng)
+    follows, complexity = known["follows_costs"].to_numpy(), known["complexity"].to_numpy().astype(np.int64)
+    choice = choose(bootstrap, follows, complexity)
+    found = known.to_dicts()
+    differences = {
+        row["complexity"]: Difference(*bootstrap.difference(i, choice.best)) for i, row in enumerate(found[:SHOWN])
+    }
+    return Recommendation(
+        found[choice.chosen],
+        found[choice.best],
+        _reason(choice, bootstrap, found),
+        Expected(*_figures((choice.expected, choice.low, choice.high), records, config)),
+        choice.optimism,
+        differences,
+    )
+
+
+SHOWN = 200
+
+
+def _candidates(known: pl.DataFrame, records: Records, config: Config, block: NDArray[np.int64]) -> Candidates:
+    """Return the models as sums over blocks; the outcomes of repeats are taken together."""
+    packed = known[f"{OUT_OF_FOLD}_outcome"].to_list()
+    n = len(records)
+    repeats = max(len(p) for p in packed)
+    each = [unpack([p[min(r, len(p) - 1)] for p in packed], n) for r in range(repeats)]
+    outcomes = np.concatenate(each, axis=1)
+    rows = np.tile(np.arange(n), repeats)
+    repeated, again = records.take(rows), block[rows]
+    if config.measure in BY_COST:
+        return MeanLoss(outcomes, repeated.positive, repeated.costs, again)
+    of_sums, sign = MEASURES[config.measure].of_sums, -1 if config.higher_is_better else 1
+    assert of_sums is not None
+
+    def loss(sums: Sums) -> NDArray[np.float64]:
+        return sign * of_sums(sums)
+
+    return AnyLoss(outcomes, amounts(repeated.positive, repeated.costs), again, loss)
+
+
+def _figures(losses: tuple[float, float, float], records: Records, config: Config) -> tuple[float, float, float]:
+    """Return what losses are in terms of the measure, the interval in increasing order."""
+    if config.measure not in BY_COST:
+        value, low, high = (-loss if config.higher_is_better else loss for loss in losses)
+    else:
+        sums = sums_of(np.zeros((1, len(records)), np.bool_), records.positive, records.costs)
+        n = len(records)
+        nothing, everything = sums.all_fn / n, sums.all_fp / n
+        base = {"savings": min(nothing, everything), "cost_reduction": nothing}.get(config.measure)
+        if base is not None:
+            value, low, high = (1 - loss / base if base else 0.0 for loss in losses)
+        else:
+            value, low, high = ((nothing - loss) if config.measure == "profit" else loss for loss in losses)
+    return value, min(low, high), max(low, high)
+
+
+def _reason(choice: Choice, bootstrap: Bootstrap, rows: list[dict[str, Any]]) -> str:
+    """Return why the recommended model is recommended."""
+    chosen = rows[choice.chosen]
+
+    def by(i: int, j: int) -> str:
+        """Return by how much `j` is better than `i`."""
+        return f"by {bootstrap.difference(i, j)[0] / (abs(bootstrap.all[i]) or 1.0):.1%}"
+
+    follower = choice.follower
+    if not chosen["follows_costs"]:
+        found = "It is the best out of fold" if choice.chosen == choice.best else "It is among the best out of fold"
+        if follower is not None:
+            better = by(follower, choice.chosen)
+            found += f", beyond noise: {better} better than {rows[follower]['name']}, the best that follows costs"
+        return f"{found}."
+    if choice.chosen == choice.best:
+        return "It is the best out of fold, and it follows the costs of the day."
+    found = "It follows the costs of the day"
+    if not rows[choice.best]["follows_costs"]:
+        better, best = by(choice.chosen, choice.best), rows[choice.best]["name"]
+        found += f"; {best}, which does not, is better out of fold {better}, and that is within noise"
+    if follower is not None and choice.chosen != follower:
+        better = by(choice.chosen, follower)
+        found += f"; {rows[follower]['name']}, which is less simple, is better {better}, and that is within noise"
+    return f"{found}."
+
+
+def interval_of(
+    outcomes: Bools, records: Records, config: Config, groups: NDArray[np.int64] | None = None
+) -> list[tuple[float, float]]:
+    """Return the 95% bootstrap interval of each model's figure on records, per record where it is a total.
+
+    All models see the same draws, so that their intervals can be compared.
+    """
+    rng = np.random.default_rng([config.seed, FIGURES])
+    of_sums = MEASURES[config.measure].of_sums
+    if of_sums is None or not len(outcomes):
+        return []
+    block = blocks(len(records), rng, groups)
+    if config.measure == "cost":
+        candidates: Candidates = MeanLoss(outcomes, records.positive, records.costs, block)
+    else:
+        n = len(records) if config.measure == "profit" else 1
+        candidates = AnyLoss(outcomes, amounts(records.positive, records.costs), block, lambda s: of_sums(s) / n)
+    drawn = Bootstrap.of(candidates, rng).drawn
+    return [(float(low), float(high)) for low, high in np.quantile(drawn, [0.025, 0.975], axis=0).T]
+
+
+def drawn_costs(outcomes: Bools, records: Records, config: Config) -> NDArray[np.float64]:
+    """Return the total cost of each row of outcomes on records drawn with replacement, for all on the same draws.
+
+    Returns
+    -------
+    costs : ndarray of shape (n_models, n_draws)
+    """
+    rng = np.random.default_rng([config.seed, FIGURES])
+    candidates = MeanLoss(outcomes, records.positive, records.costs, blocks(len(records), rng))
+    return len(records) * Bootstrap.of(candidates, rng).drawn.T
