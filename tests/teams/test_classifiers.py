@@ -130,6 +130,18 @@ def test_names_of_the_catalogue_stand_for_their_classifiers(kind):
 
 
 @BOTH
+def test_the_default_is_a_dozen_different_models_that_can_be_saved(kind, tmp_path):
+    data = make_churn(400, random_state=0)
+    clf = kind(cv=2, random_state=0).fit(data.frame, data.target, fp_cost=data.costs.fp, fn_cost=data.costs.fn)
+    assert clf.validation_.scores.shape == (400, 12)
+    assert clf.score(data.frame, data.target, fp_cost=data.costs.fp, fn_cost=data.costs.fn) > 0
+    save(clf, tmp_path / "default.skops")
+    np.testing.assert_array_equal(
+        load(tmp_path / "default.skops").predict_proba(data.frame), clf.predict_proba(data.frame)
+    )
+
+
+@BOTH
 def test_costs_of_today_decide_without_training(kind):
     clf = fitted(kind)
     X, _, fp, fn = records()
