@@ -43,6 +43,8 @@ class Calibration(ABC):
     True
     """
 
+    words: ClassVar[str]
+    """What it is called amid words."""
     needs_data: ClassVar[bool] = True
     """Whether it is fitted to scores and classes, and not a closed form."""
     needs_total_weight: ClassVar[bool] = False
@@ -78,6 +80,7 @@ class Logistic(_ClosedForm):
     array([0.02, 0.88, 0.98])
     """
 
+    words = "the logistic correction"
     needs_total_weight = True
 
     def __call__(self, scores: ArrayLike, total_weight: ArrayLike | None = None) -> Floats:
@@ -101,6 +104,8 @@ class LogisticBounded(_ClosedForm):
     array([0.12, 0.73, 0.88])
     """
 
+    words = "the bounded logistic correction"
+
     def __call__(self, scores: ArrayLike, total_weight: ArrayLike | None = None) -> Floats:
         """Return the probability of the positive class for each score."""
         return expit(2 * (2 * np.asarray(scores, dtype=np.float64) - 1))
@@ -119,6 +124,8 @@ class Platt(Calibration):
     >>> platt([0.1, 0.9]).round(2)
     array([0.23, 0.67])
     """
+
+    words = "Platt scaling"
 
     slope: float
     intercept: float
@@ -155,6 +162,8 @@ class PlattLogit(Calibration):
     >>> logit([0.0, 0.1, 0.9]).round(2)
     array([0.08, 0.21, 0.69])
     """
+
+    words = "Platt scaling of the logit"
 
     slope: float
     intercept: float
@@ -213,6 +222,8 @@ class Isotonic(Calibration):
     >>> isotonic.score_knots, isotonic.probability_knots
     (array([0.1, 0.4, 0.6, 0.9]), array([0. , 0.5, 0.5, 1. ]))
     """
+
+    words = "isotonic regression"
 
     score_knots: Floats
     probability_knots: Floats

@@ -10,11 +10,13 @@ from stakes.decision.weights import VOTE_WEIGHTS
 from stakes.exceptions import DecisionError
 from stakes.tree.leaves import LEAVES
 
-__all__ = ["Decision"]
+__all__ = ["MEMBERS", "Decision"]
 
+# How members come to their votes.
+MEMBERS = {"label": "votes by label", "cost": "votes by T_cs", "tuned": "votes by T_thr"}
 CHOICES: dict[str, tuple[str | None, ...]] = {
     "leaf": (None, *LEAVES),
-    "member": ("label", "cost", "tuned"),
+    "member": tuple(MEMBERS),
     "output": (None, "average", "vote"),
     "vote_weight": (None, *VOTE_WEIGHTS, "node"),
     "calibration": (None, *CALIBRATIONS),

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import product
 from typing import Any, NamedTuple
 
 from sklearn.utils.validation import check_is_fitted
 
-from stakes.decision.decision import Decision
+from stakes.decision.calibration import CALIBRATIONS
+from stakes.decision.decision import MEMBERS, Decision
+from stakes.decision.threshold_rules import THRESHOLDS as KINDS
 from stakes.decision.weights import VOTE_WEIGHTS
 from stakes.members import TreeMembers
 from stakes.tree.leaves import LEAVES
@@ -71,7 +74,7 @@ def decisions_for(estimator: Any) -> list[DecisionOption]:
     if not hasattr(estimator, "with_decision"):
         raise TypeError(f"{type(estimator).__name__} has no members to decide by: its decision is trained in")
     if not estimator.votes_.averages:
-        return list(_of_boosting(estimator.decision_.member, estimator.decision_.leaf))
+        return list(_of_boosting(estimator.decision_))
     if not isinstance(estimator.members_, TreeMembers):
         n_members = len(estimator.members_) if estimator.votes_.voting else 1
         return list(_of_models(n_members, estimator.members_.has_probabilities))
@@ -112,35 +115,18 @@ def _of_models(n_members: int, has_probabilities: bool) -> Iterator[DecisionOpti
             yield _option(Decision(member=member, output="vote", vote_weight=weight, threshold=threshold))
 
 
-def _of_boosting(member: str, leaf: str) -> Iterator[DecisionOption]:
+def _of_boosting(trained: Decision) -> Iterator[DecisionOption]:
     """Return the decisions of boosting, whose members voted in a certain way while they were trained."""
+    votes = Decision(member=trained.member, leaf=trained.leaf, output="vote")
     probabilities = product(("logistic", "logistic_bounded", *FITTED), THRESHOLDS)
     for calibration, threshold in [*product((None,), VOTE_THRESHOLDS), *probabilities]:
-        decision = Decision(member=member, leaf=leaf, output="vote", calibration=calibration, threshold=threshold)
-        yield _option(decision)
+        yield _option(replace(votes, calibration=calibration, threshold=threshold))
     for weight, threshold in product(VOTE_WEIGHTS, VOTE_THRESHOLDS):
-        yield _option(Decision(member=member, leaf=leaf, output="vote", vote_weight=weight, threshold=threshold))
+        yield _option(replace(votes, vote_weight=weight, threshold=threshold))
 
 
 def _option(decision: Decision) -> DecisionOption:
     return DecisionOption(decision, describe(decision))
-
-
-_CASTS = {"label": "votes by label", "cost": "votes by T_cs", "tuned": "votes by T_thr"}
-_WEIGHTS = {
-    "equal": "equal weights",
-    "log_odds": "weights ln((1-eps)/eps)",
-    "accuracy": "weights 1-eps",
-    "exp_odds": "weights exp((1-eps)/eps)",
-    "squared_odds": "weights ((1-eps)/eps)^2",
-    "node": "weights of the leaf",
-}
-_THRESHOLDS = {
-    "half": "above 0.5",
-    "cost": "above T_cs",
-    "scaled": "above T_cs with scaled odds",
-    "tuned": "above T_thr",
-}
 
 
 def describe(decision: Decision) -> str:
@@ -153,11 +139,12 @@ def describe(decision: Decision) -> str:
     >>> describe(Decision(member="cost", output="vote", vote_weight="accuracy", threshold="tuned"))
     'votes by T_cs, weights 1-eps, above T_thr'
     """
-    parts = ["mean probability" if decision.output == "average" else _CASTS[decision.member]]
+    parts = ["mean probability" if decision.output == "average" else MEMBERS[decision.member]]
     if decision.leaf not in (None, "frequency"):
-        parts[0] += f" ({decision.leaf.replace('_', ' ')})"
+        parts[0] += f" ({LEAVES[decision.leaf].words})"
     if decision.vote_weight is not None:
-        parts.append(_WEIGHTS[decision.vote_weight])
+        by_node = decision.vote_weight == "node"
+        parts.append("weights of the leaf" if by_node else VOTE_WEIGHTS[decision.vote_weight].words)
     if decision.calibration is not None:
-        parts.append(f"calibrated by {decision.calibration.replace('_', ' ')}")
-    return ", ".join([*parts, _THRESHOLDS[decision.threshold]])
+        parts.append(f"calibrated by {CALIBRATIONS[decision.calibration].words}")
+    return ", ".join([*parts, KINDS[decision.threshold].words])

@@ -39,6 +39,8 @@ class Limits(NamedTuple):
 class Threshold(ABC):
     """A fitted threshold: a small immutable value; a record is positive iff its score is above it."""
 
+    words: ClassVar[str]
+    """What it is called amid words."""
     needs_data: ClassVar[bool] = False
     """Whether it is chosen on records with scores."""
     needs_costs: ClassVar[bool] = False
@@ -58,6 +60,8 @@ class Threshold(ABC):
 class Half(Threshold):
     """0.5."""
 
+    words = "above 0.5"
+
     def __call__(self, costs: Costs | None) -> float | Floats:
         """Return 0.5."""
         return 0.5
@@ -75,6 +79,7 @@ class CostThreshold(Threshold):
     array([0.2 , 0.05])
     """
 
+    words = "above T_cs"
     needs_costs = True
 
     def __call__(self, costs: Costs | None) -> float | Floats:
@@ -85,6 +90,8 @@ class CostThreshold(Threshold):
 @dataclass(frozen=True)
 class Tuned(Threshold):
     """T_thr: the number with the least total cost on some records."""
+
+    words = "above T_thr"
 
     value: float
 
@@ -119,6 +126,8 @@ class Scaled(Threshold):
     >>> Scaled(3.0)(Costs(fp=5, fn=[20.0, 95.0])).round(3)
     array([0.429, 0.136])
     """
+
+    words = "above T_cs with scaled odds"
 
     factor: float
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
 from stakes._typing import Floats
 
-__all__ = ["VOTE_WEIGHTS", "vote_weights"]
+__all__ = ["VOTE_WEIGHTS", "VoteWeight", "vote_weights"]
 
 # Errors are at least this, and at most 1 less this: odds stay finite.
 LEAST_ERROR = 1e-15
@@ -43,13 +44,20 @@ def squared_odds(error: Floats) -> Floats:
     return (odds / odds.max(axis=0)) ** 2
 
 
+class VoteWeight(NamedTuple):
+    """A way of weighing the votes of members."""
+
+    words: str
+    of_errors: Callable[[Floats], Floats]
+
+
 # To add a way of weighing votes: a function of errors, members along the first axis, and a line here.
-VOTE_WEIGHTS: dict[str, Callable[[Floats], Floats]] = {
-    "equal": equal,
-    "log_odds": log_odds,
-    "accuracy": accuracy,
-    "exp_odds": exp_odds,
-    "squared_odds": squared_odds,
+VOTE_WEIGHTS: dict[str, VoteWeight] = {
+    "equal": VoteWeight("equal weights", equal),
+    "log_odds": VoteWeight("weights ln((1-eps)/eps)", log_odds),
+    "accuracy": VoteWeight("weights 1-eps", accuracy),
+    "exp_odds": VoteWeight("weights exp((1-eps)/eps)", exp_odds),
+    "squared_odds": VoteWeight("weights ((1-eps)/eps)^2", squared_odds),
 }
 
 
@@ -73,7 +81,7 @@ def vote_weights(name: str, error: Floats) -> Floats:
     >>> vote_weights("squared_odds", error).round(2)
     array([1.  , 0.11, 0.01])
     """
-    weight = VOTE_WEIGHTS[name](np.clip(error, LEAST_ERROR, 1.0 - LEAST_ERROR))
+    weight = VOTE_WEIGHTS[name].of_errors(np.clip(error, LEAST_ERROR, 1.0 - LEAST_ERROR))
     largest = weight.max(axis=0)
     # 1 - (1 - LEAST_ERROR) is no more than rounding: members that are always wrong have no weight.
     return np.where(largest > 2 * LEAST_ERROR, weight / np.where(largest > 0, largest, 1.0), 1.0)

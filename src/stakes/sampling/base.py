@@ -95,8 +95,8 @@ class MemberSampler(ABC):
     #: Whether one class is repeated so often that a bootstrap of the sample has nearly all of it: what it lacks is then
     #: no fair sample of the records.
     repeats_records: bool = False
-    #: Whether a sample is made of all records and copies of some. Copies share a leaf, which is as pure as the record.
-    only_copies: bool = False
+    #: Whether records are repeated to grow a class. Copies share a leaf, which is as pure as the record.
+    makes_copies: bool = False
 
     @abstractmethod
     def counts(self, y: NDArray[Any], costs: Costs, rng: np.random.Generator, X: Any = None) -> Counts:

@@ -61,7 +61,7 @@ class Draws:
         else:
             self.sampler = sampler.prepare(self.y, costs, rng, n_draws, X)
         # Equal costs copy nothing: a bootstrap of the records as they are is plain bagging.
-        self.has_copies = self.sampler.only_copies and (
+        self.has_copies = self.sampler.makes_copies and (
             self.presampled is None or int(self.presampled.counts.max()) > 1
         )
 

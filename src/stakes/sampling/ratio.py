@@ -92,7 +92,7 @@ class OverSampler(CostSampler):
 
     constant_costs_only = True
     repeats_records = True
-    only_copies = True
+    makes_copies = True
 
     def counts(self, y: NDArray[Any], costs: Costs, rng: np.random.Generator, X: Any = None) -> Counts:
         """Draw how often each record occurs, at least once. See :meth:`MemberSampler.counts`."""
@@ -137,6 +137,7 @@ class HybridSampler(CostSampler):
 
     constant_costs_only = True
     repeats_records = True
+    makes_copies = True
 
     def __init__(
         self,

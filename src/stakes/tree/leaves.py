@@ -58,13 +58,13 @@ class Leaf(NamedTuple):
 
 # To add a way: a function of `Counted`, and a line here.
 LEAVES: dict[str, Leaf] = {
-    "frequency": Leaf("as counted", frequency),
-    "laplace": Leaf("smoothed by one record of either class (Laplace)", laplace),
-    "m_estimate": Leaf("drawn to the base rate (m-estimation)", m_estimate),
-    "curtailment": Leaf("small leaves replaced by the nodes above them (curtailment)", frequency, curtailed=True),
-    "curtailment_laplace": Leaf("curtailment, then Laplace", laplace, curtailed=True),
-    "curtailment_m_estimate": Leaf("curtailment, then m-estimation", m_estimate, curtailed=True),
-    "shrinkage": Leaf("drawn to the nodes above (shrinkage)", shrinkage),
+    "frequency": Leaf("frequencies", frequency),
+    "laplace": Leaf("Laplace", laplace),
+    "m_estimate": Leaf("m-estimation", m_estimate),
+    "curtailment": Leaf("curtailed", frequency, curtailed=True),
+    "curtailment_laplace": Leaf("curtailed, Laplace", laplace, curtailed=True),
+    "curtailment_m_estimate": Leaf("curtailed, m-estimation", m_estimate, curtailed=True),
+    "shrinkage": Leaf("shrunken", shrinkage),
 }
 
 
