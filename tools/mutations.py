@@ -618,7 +618,7 @@ MUTATIONS: list[Mutation] = [
             "cost[0] - cost, savings_of(cost, min(cost[0], cost[-1]))",
             "cost - cost[0], savings_of(cost, min(cost[0], cost[-1]))",
         ),
-        ("return p * costs.fn - (1 - p) * costs.fp", "return p * costs.fp - (1 - p) * costs.fn"),
+        ("ranking = p * costs.fn - (1 - p) * costs.fp", "ranking = p * costs.fp - (1 - p) * costs.fn"),
         ("weight = weight * (fp + fn)", "weight = weight * fn"),
         (
             "savings_of(on_fn * missed + on_fp * alarmed, baseline)",

@@ -7,6 +7,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from stakes._validation import check_value, choice
 from stakes.costs import Costs
 from stakes.decision.thresholds import finite_scores, positives, record_weights
 from stakes.exceptions import CostsError
@@ -299,8 +300,8 @@ class GainCurve(NamedTuple):
     """
 
     share: Floats  # of the records acted on, from 0 to 1
-    profit: Floats  # the money saved against acting on nobody
-    savings: Floats  # against the cheaper of acting on all and on nobody, as a share of its cost
+    profit: Floats  # the money saved against acting on none
+    savings: Floats  # against the cheaper of acting on all and on none, as a share of its cost
 
 
 def gain_curve(
@@ -345,16 +346,20 @@ def gain_curve(
     bill = Bill.of(y_true, [], fp_cost, fn_cost, tp_cost, tn_cost, sample_weight, pos_label)
     n = bill.if_negative.size
     costs = Costs(fp=fp_cost, fn=fn_cost, tp=tp_cost, tn=tn_cost)
-    if order not in ORDERS:
-        raise ValueError(f"order={order!r} is not known: choose from {', '.join(map(repr, ORDERS))}")
-    cuts = _Cuts(ORDERS[order](y_score, costs, n))
+    check_value("order", order, choice("score", "expected_saving"))
+    if order == "score":
+        ranking = _finite_scores(y_score, n)
+    else:
+        p = _probabilities(y_score, n, "y_score")
+        ranking = p * costs.fn - (1 - p) * costs.fp
+    cuts = _Cuts(ranking)
     weight = record_weights(sample_weight, n)
     share, cost = cuts.above(weight)[::-1], cuts.cost(bill)[::-1]
     return GainCurve(share / (share[-1] or 1.0), cost[0] - cost, savings_of(cost, min(cost[0], cost[-1])))
 
 
 class ReliabilityCurve(NamedTuple):
-    """Probabilities and what came of them, by bins that have records.
+    """Predicted probabilities and observed shares of positives, by bins that have records.
 
     Examples
     --------
@@ -384,7 +389,7 @@ def reliability_curve(
     sample_weight: ArrayLike | None = None,
     pos_label: Any = 1,
 ) -> ReliabilityCurve:
-    """Return how often records are positive that are said to be so with some probability.
+    """Return the share of positives among records of similar predicted probability.
 
     Parameters
     ----------
@@ -428,9 +433,9 @@ def reliability_curve(
         raise CostsError("fp_cost or fn_cost is missing: give both, or neither to count all records alike")
     if n_bins < 1:
         raise ValueError(f"n_bins must be at least 1, got {n_bins!r}")
-    if strategy not in EDGES:
-        raise ValueError(f"strategy={strategy!r} is not known: choose from {', '.join(map(repr, EDGES))}")
-    bins = np.searchsorted(EDGES[strategy](probability, np.linspace(0, 1, n_bins + 1)[1:-1]), probability)
+    check_value("strategy", strategy, choice("quantile", "uniform"))
+    shares = np.linspace(0, 1, n_bins + 1)[1:-1]
+    bins = np.searchsorted(np.quantile(probability, shares) if strategy == "quantile" else shares, probability)
 
     def sums(values: Floats | None = None) -> NDArray[Any]:
         return np.bincount(bins, values, minlength=n_bins)
@@ -513,17 +518,15 @@ def sensitivity_curve(
     weight = record_weights(sample_weight, n)
     factors = _factors(factors)
     unchanged = np.ones_like(factors)
-    scales = {"fn_cost": (unchanged, factors), "fp_cost": (factors, unchanged)}
-    if vary not in scales:
-        raise ValueError(f"vary={vary!r} is not known: choose from {', '.join(map(repr, scales))}")
-    on_fp, on_fn = scales[vary]
+    check_value("vary", vary, choice("fn_cost", "fp_cost"))
+    on_fp, on_fn = (unchanged, factors) if vary == "fn_cost" else (factors, unchanged)
 
     at_stake = weight * costs.of(positive)
     if y_pred is not None:
         decisions = iter(positives(pos_label, y_true=y_true, y_pred=y_pred)[1:])
     else:
-        # A pass for each of a few factors, by the very rule of predict. To sort records by the factor at which each
-        # turns positive would be one pass, but rounds differently where p = T_cs, and leaves of trees often meet that.
+        # One pass per factor, by the rule of predict. Sorting records by the factor at which each turns positive would
+        # take one pass, but rounds differently where p = T_cs, which is common for leaves of trees.
         probability = _probabilities(y_score, n, "y_score")
         changed = (Costs(fp=costs.fp * a, fn=costs.fn * b) for a, b in zip(on_fp, on_fn, strict=True))
         decisions = (probability > at_factor.threshold() for at_factor in changed)
@@ -618,30 +621,6 @@ def _probabilities(y_score: Any, n: int, argument: str) -> Floats:
             "other scores must be calibrated first"
         )
     return scores
-
-
-def _by_score(y_score: ArrayLike, costs: Costs, n: int) -> Floats:
-    return _finite_scores(y_score, n)
-
-
-def _by_expected_saving(y_score: ArrayLike, costs: Costs, n: int) -> Floats:
-    p = _probabilities(y_score, n, "y_score")
-    return p * costs.fn - (1 - p) * costs.fp
-
-
-ORDERS = {"score": _by_score, "expected_saving": _by_expected_saving}
-
-
-def _equally_filled(probability: Floats, shares: Floats) -> Floats:
-    return np.quantile(probability, shares)
-
-
-def _equally_wide(probability: Floats, shares: Floats) -> Floats:
-    return shares
-
-
-# The inner edges of bins, from probabilities and the share of the bins up to each edge.
-EDGES = {"quantile": _equally_filled, "uniform": _equally_wide}
 
 
 def _factors(factors: ArrayLike | None) -> Floats:

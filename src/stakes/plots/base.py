@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, TypeVar
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -27,7 +27,6 @@ __all__ = [
     "PredictionDisplay",
     "Unit",
     "are_probabilities",
-    "choose",
     "explain",
     "finish",
     "is_new",
@@ -44,7 +43,6 @@ __all__ = [
 ]
 
 Floats = NDArray[np.float64]
-T = TypeVar("T")
 
 # Lines to compare with: behind the curves, and quieter.
 REFERENCE: dict[str, Any] = {"color": "0.45", "linewidth": 1, "linestyle": "--", "zorder": 1}
@@ -243,13 +241,6 @@ def label(name: str | None, value: str) -> str | None:
 def plain(text: str) -> str:
     """Return text in which matplotlib finds no formula, whatever its dollars."""
     return text.replace("$", r"\$")
-
-
-def choose(argument: str, value: str, table: Mapping[str, T]) -> T:
-    """Look up the value of an argument."""
-    if value not in table:
-        raise ValueError(f"{argument}={value!r} is not known: choose from {', '.join(map(repr, table))}")
-    return table[value]
 
 
 class Unit(NamedTuple):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from stakes._validation import check_value, choice
 from stakes.costs import Costs
 from stakes.curves import CostCurve, Floats, cost_curve, decide_by_costs, savings_of
 from stakes.decision.thresholds import positives
@@ -156,7 +157,8 @@ class CostCurveDisplay(base.PredictionDisplay):
         -------
         self : CostCurveDisplay
         """
-        measured = base.choose("measure", measure, MEASURES)
+        check_value("measure", measure, choice(*MEASURES))
+        measured = MEASURES[measure]
         curve, name = self.curve, self.name if name is None else name
 
         def height(cost: Any) -> Any:

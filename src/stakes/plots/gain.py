@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 from numpy.typing import ArrayLike
 
+from stakes._validation import check_value, choice
 from stakes.curves import Floats, GainCurve, gain_curve
 from stakes.plots import base
 
@@ -140,7 +141,8 @@ class GainDisplay(base.PredictionDisplay):
         -------
         self : GainDisplay
         """
-        measured = base.choose("measure", measure, MEASURES)
+        check_value("measure", measure, choice(*MEASURES))
+        measured = MEASURES[measure]
         ax = base.start(self, ax)
         share, height = self.curve.share, measured.of(self.curve)
         best = int(height.argmax())
