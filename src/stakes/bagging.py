@@ -11,6 +11,7 @@ from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
+from stakes._docs import documented
 from stakes._typing import Bools, Floats, Int32s
 from stakes._validation import Constraint, boolean, choice, fraction
 from stakes.cost_tree import CostTreeClassifier
@@ -35,6 +36,7 @@ __all__ = ["CostBaggingClassifier"]
 FEW_RECORDS = 4096
 
 
+@documented
 class CostBaggingClassifier(EnsembleClassifier):
     """Bagging, random forests and random decision forests, in all their cost-sensitive forms.
 
@@ -66,27 +68,16 @@ class CostBaggingClassifier(EnsembleClassifier):
         leaves a fair sample of both classes out, and otherwise holds out a fifth where something needs it.
     prior_correction : bool, default=False
         Correct probabilities for the class ratio of the samples (Elkan's formula).
-    fp_cost, fn_cost : float, default=1
-        Constant costs, for where fit is given none.
-    cost_estimator : regressor or dict, default=None
-        Estimates costs that are not known when predicting.
-    pos_label : label, default=None
-        The positive class; the larger of the two labels by default.
+    {costs_and_label}
     n_jobs : int, default=None
         How many threads to use; a joblib backend in force is used instead. Members that are ensembles themselves, on
         few records, are made one after the other: threads would slow them down.
-    random_state : int, Generator, RandomState or None, default=None
-        Seed. Results do not depend on the number of threads.
-    verbose : int, default=0
-        Whether to show a progress bar.
+    {seed_and_progress}
 
     Attributes
     ----------
-    classes_ : ndarray of shape (2,)
-    members_ : TreeMembers or ModelMembers
-        The trained members.
-    decision_ : Decision
-        The decision in force.
+    {classes_and_members}
+    {decision_in_force}
     feature_importances_ : ndarray of shape (n_features,)
         For members that are trees, the mean gain of all splits on a feature: as shares of the whole, or, for the cost
         criterion, in units of money.

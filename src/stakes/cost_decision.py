@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.utils import Tags, get_tags
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
+from stakes._docs import documented
 from stakes._random import seeded
 from stakes._validation import Constraint, boolean, choice, classifier
 from stakes.base import check_features
@@ -25,6 +26,7 @@ __all__ = ["CostDecisionClassifier"]
 SIGMOID = "sigmoid"
 
 
+@documented
 class CostDecisionClassifier(MemberClassifier):
     """Direct minimum expected cost classification with any scikit-learn compatible classifier.
 
@@ -45,12 +47,7 @@ class CostDecisionClassifier(MemberClassifier):
     validation : float, "auto" or None, default="auto"
         Where calibration and tuning get their records if fit is given none: a share of the training records, held
         out; or the training records themselves (None). "auto" holds out a fifth where something needs it.
-    fp_cost, fn_cost : float, default=1
-        Constant costs, for where fit is given none.
-    cost_estimator : regressor or dict, default=None
-        Estimates costs that are not known when predicting.
-    pos_label : label, default=None
-        The positive class; the larger of the two labels by default.
+    {costs_and_label}
     random_state : int, Generator, RandomState or None, default=None
         Seed of the records held out, and of the estimator and the models inside it that have none.
 
@@ -59,8 +56,7 @@ class CostDecisionClassifier(MemberClassifier):
     classes_ : ndarray of shape (2,)
     estimator_ : classifier
         The fitted estimator.
-    decision_ : Decision
-        The decision in force.
+    {decision_in_force}
 
     Examples
     --------

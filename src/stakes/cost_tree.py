@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from stakes._docs import documented
 from stakes._typing import Bytes
 from stakes._validation import Constraint, boolean, choice, number, whole
 from stakes.decision.decision import Decision
@@ -38,6 +39,7 @@ MAX_FEATURES = Constraint(
 )
 
 
+@documented
 class CostTreeClassifier(MemberClassifier):
     """A decision tree that can grow, be pruned, and decide by costs.
 
@@ -70,14 +72,8 @@ class CostTreeClassifier(MemberClassifier):
     validation : float, "auto" or None, default="auto"
         Where pruning and tuning get their records if fit is given none: a share of the training records, held out; or
         the training records themselves (None). "auto" holds out a fifth where something needs it.
-    fp_cost, fn_cost : float, default=1
-        Constant costs, for where fit is given none.
-    cost_estimator : regressor or dict, default=None
-        Estimates costs that are not known when predicting: see the user guide.
-    pos_label : label, default=None
-        The positive class; the larger of the two labels by default.
-    n_jobs : int, default=None
-        How many threads to use.
+    {costs_and_label}
+    {n_jobs}
     random_state : int, Generator, RandomState or None, default=None
         Seed of the features drawn and of the records held out.
 
@@ -86,8 +82,7 @@ class CostTreeClassifier(MemberClassifier):
     classes_ : ndarray of shape (2,)
     feature_importances_ : ndarray of shape (n_features,)
         The gain of all splits on a feature: as shares of the whole, or, for the cost criterion, in units of money.
-    decision_ : Decision
-        The decision in force.
+    {decision_in_force}
     members_ : TreeMembers
         The tree.
 

@@ -7,6 +7,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from stakes._docs import documented
 from stakes._validation import check_value, choice
 from stakes.costs import Costs
 from stakes.decision.thresholds import finite_scores, positives, record_weights
@@ -72,6 +73,7 @@ class CostCurve(NamedTuple):
         return float(self.cost[np.searchsorted(self.thresholds, threshold, side="right") - 1])
 
 
+@documented
 def cost_curve(
     y_true: ArrayLike,
     y_score: ArrayLike,
@@ -87,18 +89,7 @@ def cost_curve(
 
     Parameters
     ----------
-    y_true : array-like of shape (n_records,)
-        True classes, with any two labels.
-    y_score : array-like of shape (n_records,)
-        Probabilities or any other scores of the positive class, the higher the more positive.
-    fp_cost, fn_cost : float or array-like of shape (n_records,)
-        Cost of a false positive and of a false negative.
-    tp_cost, tn_cost : float or array-like of shape (n_records,), default=0
-        Cost of a true positive and of a true negative. Gains are negative costs.
-    sample_weight : array-like of shape (n_records,), default=None
-        How often each record counts.
-    pos_label : label, default=1
-        The label of the positive class.
+    {scores}
 
     Returns
     -------
@@ -135,6 +126,7 @@ class RocPoints(NamedTuple):
     thresholds: Floats
 
 
+@documented
 def roc_points(
     y_true: ArrayLike, y_score: ArrayLike, *, sample_weight: ArrayLike | None = None, pos_label: Any = 1
 ) -> RocPoints:
@@ -144,8 +136,8 @@ def roc_points(
 
     Parameters
     ----------
-    y_true, y_score, sample_weight, pos_label
-        As in `cost_curve`.
+    {scored}
+    {weight_and_label}
 
     Returns
     -------
@@ -180,6 +172,7 @@ class OperatingPoint(NamedTuple):
     tpr: float
 
 
+@documented
 def operating_point(
     y_true: ArrayLike, y_pred: ArrayLike, *, sample_weight: ArrayLike | None = None, pos_label: Any = 1
 ) -> OperatingPoint:
@@ -187,10 +180,8 @@ def operating_point(
 
     Parameters
     ----------
-    y_true, y_pred : array-like of shape (n_records,)
-        True and predicted classes, with any two labels.
-    sample_weight, pos_label
-        As in `cost_curve`.
+    {decided}
+    {weight_and_label}
 
     Returns
     -------
@@ -228,6 +219,7 @@ class IsoCostLines(NamedTuple):
     tpr: Floats  # (n_lines, 2)
 
 
+@documented
 def iso_cost_lines(
     y_true: ArrayLike,
     *,
@@ -246,8 +238,9 @@ def iso_cost_lines(
 
     Parameters
     ----------
-    y_true, fp_cost, fn_cost, tp_cost, tn_cost, sample_weight, pos_label
-        As in `cost_curve`.
+    y_true : array-like of shape (n_records,)
+        True classes, with any two labels.
+    {charged}
     cost : array-like of shape (n_lines,), default=None
         The total costs to draw lines for. By default four: that of the cheaper of acting on all and on none, below
         which no model is worth having, and those that avoid a quarter, a half and three quarters of it.
@@ -304,6 +297,7 @@ class GainCurve(NamedTuple):
     savings: Floats  # against the cheaper of acting on all and on none, as a share of its cost
 
 
+@documented
 def gain_curve(
     y_true: ArrayLike,
     y_score: ArrayLike,
@@ -320,8 +314,7 @@ def gain_curve(
 
     Parameters
     ----------
-    y_true, y_score, fp_cost, fn_cost, tp_cost, tn_cost, sample_weight, pos_label
-        As in `cost_curve`.
+    {scores}
     order : {"score", "expected_saving"}, default="score"
         Which records come first: those with the highest score, or those on which acting is expected to save most,
         ``p C_FN - (1 - p) C_FP``, where the score p must be a probability. Where a cost is known only afterwards,
@@ -376,6 +369,7 @@ class ReliabilityCurve(NamedTuple):
     counts: NDArray[np.int64]  # of records
 
 
+@documented
 def reliability_curve(
     y_true: ArrayLike,
     y_prob: ArrayLike,
@@ -406,8 +400,7 @@ def reliability_curve(
         of its money. The weight is the same whatever the class, and so does not bend the curve of true probabilities.
     tp_cost, tn_cost : float or array-like of shape (n_records,), default=0
         Cost of a true positive and of a true negative, which reduce what is at stake.
-    sample_weight, pos_label
-        As in `cost_curve`.
+    {weight_and_label}
 
     Returns
     -------
@@ -537,6 +530,7 @@ def sensitivity_curve(
     return SensitivityCurve(factors, savings_of(on_fn * missed + on_fp * alarmed, baseline))
 
 
+@documented
 def decide_by_costs(
     y_score: ArrayLike, *, fp_cost: ArrayLike, fn_cost: ArrayLike, tp_cost: ArrayLike = 0.0, tn_cost: ArrayLike = 0.0
 ) -> Mask:
@@ -546,8 +540,7 @@ def decide_by_costs(
     ----------
     y_score : array-like of shape (n_records,)
         Probabilities of the positive class.
-    fp_cost, fn_cost, tp_cost, tn_cost
-        As in `cost_curve`.
+    {costs}
 
     Returns
     -------

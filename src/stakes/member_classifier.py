@@ -15,6 +15,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.utils import Tags, check_consistent_length
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from stakes._docs import documented
 from stakes._random import generator
 from stakes._rows import take_rows
 from stakes._typing import Bools, Bytes, Floats
@@ -78,6 +79,7 @@ class ValidationRecords:
         return np.ascontiguousarray(unseen.T).view(np.bool_)
 
 
+@documented
 class MemberClassifier(CostClassifier):
     """Base of trees and ensembles: members, made once in `fit`, and a decision, which may change.
 
@@ -148,16 +150,7 @@ class MemberClassifier(CostClassifier):
 
         Parameters
         ----------
-        X : array-like or data frame of shape (n_records, n_features)
-            Features.
-        y : array-like of shape (n_records,)
-            Labels, of two classes.
-        fp_cost, fn_cost : float or array-like of shape (n_records,), default=None
-            Cost of a false positive and of a false negative; those of the constructor by default.
-        tp_cost, tn_cost : float or array-like of shape (n_records,), default=None
-            Cost of a true positive and of a true negative; 0 by default.
-        sample_weight : array-like of shape (n_records,), default=None
-            How often each record counts.
+        {training_records}
         X_val, y_val : default=None
             Validation records to prune, calibrate and tune on, instead of those that `validation` says.
         fp_cost_val, fn_cost_val : float or array-like, default=None
@@ -355,10 +348,8 @@ class MemberClassifier(CostClassifier):
         ----------
         decisions : sequence of Decision
             `stakes.decisions_for` lists all that make sense.
-        X : array-like or data frame of shape (n_records, n_features)
-            Features.
-        fp_cost, fn_cost, tp_cost, tn_cost : float or array-like of shape (n_records,), default=None
-            The costs of these records, needed only where members vote by them.
+        {X}
+        {costs_to_vote}
         validation : Records, default=None
             Make the choices about members on these records, instead of the classifier's own validation records.
 
@@ -411,10 +402,8 @@ class MemberClassifier(CostClassifier):
         ----------
         decisions : sequence of Decision
             `stakes.decisions_for` lists all that make sense.
-        X : array-like or data frame of shape (n_records, n_features)
-            Features.
-        fp_cost, fn_cost, tp_cost, tn_cost : float or array-like of shape (n_records,), default=None
-            The costs of these records, as in `predict`.
+        {X}
+        {costs_as_in_predict}
         cuts : sequence of Cut, default=None
             Calibration and threshold of each decision, of `stakes.decision.cuts.fit_cuts`; by default they are chosen
             on the classifier's own validation records.
@@ -508,8 +497,7 @@ class MemberClassifier(CostClassifier):
 
         Parameters
         ----------
-        X : array-like or data frame of shape (n_records, n_features)
-            Features.
+        {X}
         fp_cost, fn_cost, tp_cost, tn_cost : float or array-like of shape (n_records,), default=None
             The costs of these records. What was constant in fit is remembered, and can be overruled: members are
             not trained again. What differs from record to record must be given where the decision needs it.
@@ -536,10 +524,8 @@ class MemberClassifier(CostClassifier):
 
         Parameters
         ----------
-        X : array-like or data frame of shape (n_records, n_features)
-            Features.
-        fp_cost, fn_cost, tp_cost, tn_cost : float or array-like of shape (n_records,), default=None
-            The costs of these records, needed only where members vote by them.
+        {X}
+        {costs_to_vote}
 
         Returns
         -------

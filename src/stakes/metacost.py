@@ -12,6 +12,7 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.utils import Tags, check_consistent_length
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
+from stakes._docs import documented
 from stakes._random import generator, seeded
 from stakes._validation import Constraint, classifier
 from stakes.bagging import CostBaggingClassifier
@@ -25,6 +26,7 @@ __all__ = ["MetaCostClassifier"]
 FOLDS = 5
 
 
+@documented
 class MetaCostClassifier(CostClassifier):
     """Relabel the training records by a cost-sensitive model, and train a single model on the new labels.
 
@@ -43,12 +45,10 @@ class MetaCostClassifier(CostClassifier):
         A record that all members were trained on is relabelled by all. False relabels by the teacher as it is, which
         leaves most labels as they are where it fits the training records closely. None is yes where the teacher has
         such members; other teachers are trained again for each of five folds, and relabel the records of that fold.
-    fp_cost, fn_cost : float, default=1
-        Constant costs, for where fit is given none.
+    {constant_costs}
     cost_estimator : regressor or dict, default=None
         Estimates costs that are not known for all training records.
-    pos_label : label, default=None
-        The positive class; the larger of the two labels by default.
+    {positive_label}
     random_state : int, Generator, RandomState or None, default=None
         Seed of the teacher and the final model, where they have none of their own.
 
@@ -129,16 +129,7 @@ class MetaCostClassifier(CostClassifier):
 
         Parameters
         ----------
-        X : array-like or data frame of shape (n_records, n_features)
-            Features.
-        y : array-like of shape (n_records,)
-            Labels, of two classes.
-        fp_cost, fn_cost : float or array-like of shape (n_records,), default=None
-            Cost of a false positive and of a false negative; those of the constructor by default.
-        tp_cost, tn_cost : float or array-like of shape (n_records,), default=None
-            Cost of a true positive and of a true negative; 0 by default.
-        sample_weight : array-like of shape (n_records,), default=None
-            How often each record counts.
+        {training_records}
         X_val, y_val, fp_cost_val, fn_cost_val : default=None
             Validation records for the teacher's decision.
 
@@ -221,8 +212,7 @@ class MetaCostClassifier(CostClassifier):
 
         Parameters
         ----------
-        X : array-like or data frame of shape (n_records, n_features)
-            Features.
+        {X}
         fp_cost, fn_cost, tp_cost, tn_cost : default=None
             Accepted so that all classifiers can be called alike. They change nothing: the costs are in the labels
             that the model was taught.
@@ -247,8 +237,7 @@ class MetaCostClassifier(CostClassifier):
 
         Parameters
         ----------
-        X : array-like or data frame of shape (n_records, n_features)
-            Features.
+        {X}
         fp_cost, fn_cost, tp_cost, tn_cost : default=None
             Without effect, as in `predict`.
 

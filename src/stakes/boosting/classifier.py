@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
+from stakes._docs import documented
 from stakes._typing import Bools, Floats
 from stakes.boosting.learners import BoostedModels, BoostedTrees
 from stakes.boosting.loop import USELESS, boost
@@ -37,6 +38,7 @@ Members = TreeMembers | ModelMembers
 FEWEST_TO_SPLIT = 5
 
 
+@documented
 class CostBoostClassifier(EnsembleClassifier):
     """AdaBoost and its cost-sensitive variants.
 
@@ -73,24 +75,13 @@ class CostBoostClassifier(EnsembleClassifier):
     validation : float, "auto" or None, default="auto"
         Where calibration, tuning and pruning get their records if fit is given none: a share of the training records,
         held out; or the training records themselves (None). "auto" holds out a fifth where something needs it.
-    fp_cost, fn_cost : float, default=1
-        Constant costs, for where fit is given none.
-    cost_estimator : regressor or dict, default=None
-        Estimates costs that are not known when predicting.
-    pos_label : label, default=None
-        The positive class; the larger of the two labels by default.
-    n_jobs : int, default=None
-        How many threads to use.
-    random_state : int, Generator, RandomState or None, default=None
-        Seed. Results do not depend on the number of threads.
-    verbose : int, default=0
-        Whether to show a progress bar.
+    {costs_and_label}
+    {n_jobs}
+    {seed_and_progress}
 
     Attributes
     ----------
-    classes_ : ndarray of shape (2,)
-    members_ : TreeMembers or ModelMembers
-        The trained members.
+    {classes_and_members}
     estimator_weights_ : ndarray of shape (`n_rounds_`,)
         The alpha of each member.
     estimator_errors_ : ndarray of shape (`n_rounds_`,)
@@ -102,8 +93,7 @@ class CostBoostClassifier(EnsembleClassifier):
         the alpha of a member was not positive, and it was dropped unless it was the first, which then has alpha 1.
     member_ : {"label", "cost", "tuned"}
         How members come to their outcomes.
-    decision_ : Decision
-        The decision in force.
+    {decision_in_force}
     feature_importances_ : ndarray of shape (n_features,)
         For members that are trees, the share of each feature in the gain of a tree's splits, averaged by alpha.
 
@@ -305,10 +295,8 @@ class CostBoostClassifier(EnsembleClassifier):
 
         Parameters
         ----------
-        X : array-like or data frame of shape (n_records, n_features)
-            Features.
-        fp_cost, fn_cost, tp_cost, tn_cost : float or array-like of shape (n_records,), default=None
-            As in `predict`.
+        {X}
+        {costs_as_in_predict}
 
         Yields
         ------

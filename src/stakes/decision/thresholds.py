@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import assert_all_finite, column_or_1d
 
+from stakes._docs import documented
 from stakes.costs import LARGEST, SMALLEST, Costs, per_record
 from stakes.exceptions import CostsError
 
@@ -18,6 +19,7 @@ __all__ = ["Cut", "best_cut", "finite_scores", "positives", "record_weights", "t
 COST_TOLERANCE = 1e-12
 
 
+@documented
 def tuned_threshold(
     y_true: ArrayLike,
     y_score: ArrayLike,
@@ -42,18 +44,12 @@ def tuned_threshold(
 
     Parameters
     ----------
-    y_true : array-like of shape (n_records,)
-        True classes, with any two labels.
-    y_score : array-like of shape (n_records,)
-        Probabilities or any other scores of the positive class, the higher the more positive.
+    {scored}
     fp_cost, fn_cost : float or array-like of shape (n_records,)
         Cost of a false positive and of a false negative.
     tp_cost, tn_cost : float or array-like of shape (n_records,), default=0
         Cost of a true positive and of a true negative.
-    sample_weight : array-like of shape (n_records,), default=None
-        How often each record counts.
-    pos_label : label, default=1
-        The label of the positive class.
+    {weight_and_label}
     max_fpr : float in [0, 1], default=None
         Only cuts whose false positive rate is at most this.
     max_share : float in [0, 1], default=None

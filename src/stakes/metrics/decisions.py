@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from stakes._docs import documented
 from stakes.costs import per_record
 from stakes.decision.thresholds import positives, record_weights
 from stakes.exceptions import CostsError
@@ -16,6 +17,7 @@ from stakes.metrics.bill import Bill
 __all__ = ["amount_detected", "cost_reduction", "g_mean", "profit", "roi", "savings_score", "total_cost"]
 
 
+@documented
 def total_cost(
     y_true: ArrayLike,
     y_pred: ArrayLike,
@@ -31,16 +33,7 @@ def total_cost(
 
     Parameters
     ----------
-    y_true, y_pred : array-like of shape (n_records,)
-        True and predicted classes, with any two labels.
-    fp_cost, fn_cost : float or array-like of shape (n_records,)
-        Cost of a false positive and of a false negative.
-    tp_cost, tn_cost : float or array-like of shape (n_records,), default=0
-        Cost of a true positive and of a true negative. Gains are negative costs.
-    sample_weight : array-like of shape (n_records,), default=None
-        How often each record counts.
-    pos_label : label, default=1
-        The label of the positive class.
+    {decisions}
 
     Returns
     -------
@@ -57,6 +50,7 @@ def total_cost(
     return bill.total(bill.acted[0])
 
 
+@documented
 def savings_score(
     y_true: ArrayLike,
     y_pred: ArrayLike,
@@ -72,8 +66,7 @@ def savings_score(
 
     Parameters
     ----------
-    y_true, y_pred, fp_cost, fn_cost, tp_cost, tn_cost, sample_weight, pos_label
-        As in `total_cost`.
+    {decisions}
 
     Returns
     -------
@@ -94,6 +87,7 @@ def savings_score(
     return float(savings_of(bill.total(bill.acted[0]), min(bill.total(False), bill.total(True))))
 
 
+@documented
 def cost_reduction(
     y_true: ArrayLike,
     y_pred: ArrayLike,
@@ -109,8 +103,7 @@ def cost_reduction(
 
     Parameters
     ----------
-    y_true, y_pred, fp_cost, fn_cost, tp_cost, tn_cost, sample_weight, pos_label
-        As in `total_cost`.
+    {decisions}
 
     Returns
     -------
@@ -131,6 +124,7 @@ def cost_reduction(
     return float(savings_of(bill.total(bill.acted[0]), bill.total(False)))
 
 
+@documented
 def amount_detected(
     y_true: ArrayLike,
     y_pred: ArrayLike,
@@ -143,14 +137,10 @@ def amount_detected(
 
     Parameters
     ----------
-    y_true, y_pred : array-like of shape (n_records,)
-        True and predicted classes, with any two labels.
+    {decided}
     amount : float or array-like of shape (n_records,)
         What is at stake with each record, for instance the amount of a transaction.
-    sample_weight : array-like of shape (n_records,), default=None
-        How often each record counts.
-    pos_label : label, default=1
-        The label of the positive class.
+    {weight_and_label}
 
     Returns
     -------
@@ -168,6 +158,7 @@ def amount_detected(
     return float(share_of(at_stake[positive & acted].sum(), at_stake[positive].sum()))
 
 
+@documented
 def profit(
     y_true: ArrayLike,
     y_pred: ArrayLike,
@@ -187,10 +178,7 @@ def profit(
         What a response brings, for instance the donation. Counted for positives only.
     contact_cost : float or array-like of shape (n_records,)
         What contacting a record costs.
-    sample_weight : array-like of shape (n_records,), default=None
-        How often each record counts.
-    pos_label : label, default=1
-        The label of the positive class.
+    {weight_and_label}
 
     Returns
     -------
@@ -242,6 +230,7 @@ def roi(
     return float(share_of(income - expenditure, expenditure))
 
 
+@documented
 def g_mean(
     y_true: ArrayLike, y_pred: ArrayLike, *, sample_weight: ArrayLike | None = None, pos_label: Any = 1
 ) -> float:
@@ -249,8 +238,8 @@ def g_mean(
 
     Parameters
     ----------
-    y_true, y_pred, sample_weight, pos_label
-        As in `total_cost`.
+    {decided}
+    {weight_and_label}
 
     Returns
     -------

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from stakes._docs import documented
 from stakes.metrics.bill import Bill
 
 __all__ = ["Interval", "cost_difference_interval", "cost_interval"]
@@ -31,6 +32,7 @@ class Interval(NamedTuple):
     high: float
 
 
+@documented
 def cost_interval(
     y_true: ArrayLike,
     y_pred: ArrayLike,
@@ -49,8 +51,7 @@ def cost_interval(
 
     Parameters
     ----------
-    y_true, y_pred, fp_cost, fn_cost, tp_cost, tn_cost, sample_weight, pos_label
-        As in `total_cost`.
+    {decisions}
     confidence_level : float in (0, 1), default=0.95
         How often intervals made this way contain the expected total cost of as many records.
     n_resamples : int, default=2000
@@ -74,6 +75,7 @@ def cost_interval(
     return _percentile_interval(bill.per_record(bill.acted[0]), confidence_level, n_resamples, random_state)
 
 
+@documented
 def cost_difference_interval(
     y_true: ArrayLike,
     y_pred: ArrayLike,
@@ -95,8 +97,7 @@ def cost_difference_interval(
 
     Parameters
     ----------
-    y_true, y_pred, fp_cost, fn_cost, tp_cost, tn_cost, sample_weight, pos_label
-        As in `total_cost`.
+    {decisions}
     y_pred_other : array-like of shape (n_records,)
         The decisions to compare with.
     confidence_level, n_resamples, random_state

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from stakes._docs import documented
 from stakes._validation import check_value, choice
 from stakes.costs import Costs
 from stakes.curves import CostCurve, Floats, cost_curve, decide_by_costs, savings_of
@@ -37,6 +38,7 @@ MEASURES = {
 }
 
 
+@documented
 @dataclass(kw_only=True, eq=False)
 class CostCurveDisplay(base.PredictionDisplay):
     """Total cost, or savings, against the threshold above which records are positive.
@@ -60,10 +62,7 @@ class CostCurveDisplay(base.PredictionDisplay):
 
     Attributes
     ----------
-    line_ : matplotlib Line2D
-        The curve.
-    ax_, figure_ : matplotlib Axes and Figure
-        What it is drawn on.
+    {line}
 
     Examples
     --------
@@ -102,14 +101,8 @@ class CostCurveDisplay(base.PredictionDisplay):
 
         Parameters
         ----------
-        y_true, y_score, fp_cost, fn_cost, tp_cost, tn_cost, sample_weight, pos_label
-            As in `stakes.curves.cost_curve`.
-        name : str, default=None
-            Name of the line.
-        ax : matplotlib Axes, default=None
-            Axes to draw on; new ones by default.
-        **plot_kw
-            Further arguments of `plot`.
+        {scores}
+        {drawing}
 
         Returns
         -------
@@ -142,16 +135,10 @@ class CostCurveDisplay(base.PredictionDisplay):
 
         Parameters
         ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw on; new ones by default.
+        {ax}
         measure : {"cost", "savings"}, default="cost"
             The total cost, or the share that is saved of the cheaper of acting on all records and on none.
-        name : str, default=None
-            Name of the line, instead of the display's.
-        unit : str, default="cost units"
-            What costs are counted in, for instance a currency.
-        **line_kw
-            Settings of the line, for instance ``color=``.
+        {labels}
 
         Returns
         -------

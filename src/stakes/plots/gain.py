@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 from numpy.typing import ArrayLike
 
+from stakes._docs import documented
 from stakes._validation import check_value, choice
 from stakes.curves import Floats, GainCurve, gain_curve
 from stakes.plots import base
@@ -33,6 +34,7 @@ MEASURES = {
 }
 
 
+@documented
 @dataclass(kw_only=True, eq=False)
 class GainDisplay(base.PredictionDisplay):
     """Profit, or savings, against the share of the records acted on, the most promising first.
@@ -49,10 +51,7 @@ class GainDisplay(base.PredictionDisplay):
 
     Attributes
     ----------
-    line_ : matplotlib Line2D
-        The curve.
-    ax_, figure_ : matplotlib Axes and Figure
-        What it is drawn on.
+    {line}
 
     Examples
     --------
@@ -89,12 +88,7 @@ class GainDisplay(base.PredictionDisplay):
         ----------
         y_true, y_score, fp_cost, fn_cost, tp_cost, tn_cost, sample_weight, pos_label, order
             As in `stakes.curves.gain_curve`.
-        name : str, default=None
-            Name of the line.
-        ax : matplotlib Axes, default=None
-            Axes to draw on; new ones by default.
-        **plot_kw
-            Further arguments of `plot`.
+        {drawing}
 
         Returns
         -------
@@ -126,16 +120,10 @@ class GainDisplay(base.PredictionDisplay):
 
         Parameters
         ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw on; new ones by default.
+        {ax}
         measure : {"profit", "savings"}, default="profit"
             The money saved against acting on nobody, or the share saved of the cheaper of acting on all and on nobody.
-        name : str, default=None
-            Name of the line, instead of the display's.
-        unit : str, default="cost units"
-            What costs are counted in, for instance a currency.
-        **line_kw
-            Settings of the line, for instance ``color=``.
+        {labels}
 
         Returns
         -------

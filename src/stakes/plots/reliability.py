@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 from numpy.typing import ArrayLike
 
+from stakes._docs import documented
 from stakes.curves import ReliabilityCurve, reliability_curve
 from stakes.exceptions import CostsNeededError
 from stakes.plots import base
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["ReliabilityDisplay"]
 
 
+@documented
 @dataclass(kw_only=True, eq=False)
 class ReliabilityDisplay(base.PredictionDisplay):
     """How often records are positive that are said to be so with some probability, and how many these are.
@@ -39,8 +41,7 @@ class ReliabilityDisplay(base.PredictionDisplay):
         The curve.
     counts_ax_ : matplotlib Axes
         The strip with the counts.
-    ax_, figure_ : matplotlib Axes and Figure
-        What it is drawn on.
+    {axes}
 
     Examples
     --------
@@ -84,12 +85,7 @@ class ReliabilityDisplay(base.PredictionDisplay):
             Whether records count by the money at stake in them.
         fp_cost, fn_cost, tp_cost, tn_cost : float or array-like of shape (n_records,)
             Costs of the records, which `by_cost` needs.
-        name : str, default=None
-            Name of the line.
-        ax : matplotlib Axes, default=None
-            Axes to draw on; new ones by default.
-        **plot_kw
-            Further arguments of `plot`.
+        {drawing}
 
         Returns
         -------
@@ -116,12 +112,9 @@ class ReliabilityDisplay(base.PredictionDisplay):
 
         Parameters
         ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw on; new ones by default.
-        name : str, default=None
-            Name of the line, instead of the display's.
-        **line_kw
-            Settings of the line, for instance ``color=``.
+        {ax}
+        {line_name}
+        {line_settings}
 
         Returns
         -------

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.metrics import auc
 
+from stakes._docs import documented
 from stakes.curves import (
     IsoCostLines,
     OperatingPoint,
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["CostROCDisplay"]
 
 
+@documented
 @dataclass(kw_only=True, eq=False)
 class CostROCDisplay(base.PredictionDisplay):
     """ROC curve with lines of equal cost and operating points.
@@ -52,10 +54,7 @@ class CostROCDisplay(base.PredictionDisplay):
 
     Attributes
     ----------
-    line_ : matplotlib Line2D
-        The curve.
-    ax_, figure_ : matplotlib Axes and Figure
-        What it is drawn on.
+    {line}
 
     Examples
     --------
@@ -96,16 +95,10 @@ class CostROCDisplay(base.PredictionDisplay):
 
         Parameters
         ----------
-        y_true, y_score, fp_cost, fn_cost, tp_cost, tn_cost, sample_weight, pos_label
-            As in `stakes.curves.cost_curve`.
+        {scores}
         y_pred : array-like of shape (n_records,), default=None
             Decisions to mark with a point.
-        name : str, default=None
-            Name of the line.
-        ax : matplotlib Axes, default=None
-            Axes to draw on; new ones by default.
-        **plot_kw
-            Further arguments of `plot`.
+        {drawing}
 
         Returns
         -------
@@ -135,14 +128,8 @@ class CostROCDisplay(base.PredictionDisplay):
 
         Parameters
         ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw on; new ones by default.
-        name : str, default=None
-            Name of the line, instead of the display's.
-        unit : str, default="cost units"
-            What costs are counted in, for instance a currency.
-        **line_kw
-            Settings of the line, for instance ``color=``.
+        {ax}
+        {labels}
 
         Returns
         -------

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from numpy.typing import ArrayLike
 
+from stakes._docs import documented
 from stakes.curves import SensitivityCurve, decide_by_costs, sensitivity_curve
 from stakes.decision.thresholds import positives
 from stakes.plots import base
@@ -20,6 +21,7 @@ __all__ = ["CostSensitivityDisplay"]
 COSTS = {"fn_cost": "Cost of a false negative", "fp_cost": "Cost of a false positive"}
 
 
+@documented
 @dataclass(kw_only=True, eq=False)
 class CostSensitivityDisplay(base.PredictionDisplay):
     """Savings as one of the two costs changes, from a tenth to ten times what it is.
@@ -93,8 +95,7 @@ class CostSensitivityDisplay(base.PredictionDisplay):
             The decisions of today; by default those by T_cs of today's costs.
         name : str, default=None
             Name of the lines.
-        ax : matplotlib Axes, default=None
-            Axes to draw on; new ones by default.
+        {ax}
         **plot_kw
             Further arguments of `plot`.
 
@@ -128,8 +129,7 @@ class CostSensitivityDisplay(base.PredictionDisplay):
 
         Parameters
         ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw on; new ones by default.
+        {ax}
         name : str, default=None
             Name of the lines, instead of the display's.
         **line_kw

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from stakes._docs import documented
 from stakes.costs import Costs
 from stakes.exceptions import SamplingError
 from stakes.sampling.base import MAX_RECORDS, CostSampler, Counts, split_classes
@@ -14,6 +15,7 @@ from stakes.sampling.base import MAX_RECORDS, CostSampler, Counts, split_classes
 __all__ = ["HybridSampler", "OverSampler", "UnderSampler", "class_sizes", "cost_ratio"]
 
 
+@documented
 class UnderSampler(CostSampler):
     """Cut the cheaper class, at random and without replacement, to the ratio of the costs.
 
@@ -23,20 +25,11 @@ class UnderSampler(CostSampler):
 
     Parameters
     ----------
-    fp_cost, fn_cost : float, default=1
-        Constant costs, used where `fit_resample` is not given any. Record-dependent costs are given there, and
-        are reduced to class means with a :class:`~stakes.exceptions.ClassMeansWarning`.
-    pos_label : label, default=None
-        The positive class; the larger of the two labels by default.
-    random_state : int, RandomState, Generator or None, default=None
-        Seed of `fit_resample`.
+    {sampler}
 
     Attributes
     ----------
-    sample_indices_ : ndarray of shape (n_sampled,)
-        Row numbers of the sample.
-    sampling_strategy_ : dict
-        Records of each label in the sample.
+    {sample}
 
     Examples
     --------
@@ -56,6 +49,7 @@ class UnderSampler(CostSampler):
         return _ratio_counts(y, costs, rng, share=1.0)
 
 
+@documented
 class OverSampler(CostSampler):
     """Grow the dearer class, by random duplicates, to the ratio of the costs.
 
@@ -64,20 +58,11 @@ class OverSampler(CostSampler):
 
     Parameters
     ----------
-    fp_cost, fn_cost : float, default=1
-        Constant costs, used where `fit_resample` is not given any. Record-dependent costs are given there, and
-        are reduced to class means with a :class:`~stakes.exceptions.ClassMeansWarning`.
-    pos_label : label, default=None
-        The positive class; the larger of the two labels by default.
-    random_state : int, RandomState, Generator or None, default=None
-        Seed of `fit_resample`.
+    {sampler}
 
     Attributes
     ----------
-    sample_indices_ : ndarray of shape (n_sampled,)
-        Row numbers of the sample.
-    sampling_strategy_ : dict
-        Records of each label in the sample.
+    {sample}
 
     Examples
     --------
@@ -99,6 +84,7 @@ class OverSampler(CostSampler):
         return _ratio_counts(y, costs, rng, share=0.0)
 
 
+@documented
 class HybridSampler(CostSampler):
     """Bring the classes to the ratio of the costs partly by cutting one, partly by growing the other.
 
@@ -109,20 +95,11 @@ class HybridSampler(CostSampler):
     ----------
     share : float in [0, 1], default=0.5
         Share of the work done by cutting: 1 is :class:`UnderSampler`, 0 is :class:`OverSampler`.
-    fp_cost, fn_cost : float, default=1
-        Constant costs, used where `fit_resample` is not given any. Record-dependent costs are given there, and
-        are reduced to class means with a :class:`~stakes.exceptions.ClassMeansWarning`.
-    pos_label : label, default=None
-        The positive class; the larger of the two labels by default.
-    random_state : int, RandomState, Generator or None, default=None
-        Seed of `fit_resample`.
+    {sampler}
 
     Attributes
     ----------
-    sample_indices_ : ndarray of shape (n_sampled,)
-        Row numbers of the sample.
-    sampling_strategy_ : dict
-        Records of each label in the sample.
+    {sample}
 
     Examples
     --------

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from stakes._docs import documented
 from stakes.costs import Costs
 from stakes.exceptions import SamplingError
 from stakes.sampling.base import MAX_RECORDS, CostSampler, Counts, MemberSampler, split_classes
@@ -36,6 +37,7 @@ class Bootstrap(MemberSampler):
         return _thinned_bootstrap(np.broadcast_to(1.0, y.size), y, rng, way_out="")
 
 
+@documented
 class CPRSampler(CostSampler):
     """Cost-proportionate rejection: draw records with replacement, accept each with probability c / Z.
 
@@ -51,17 +53,11 @@ class CPRSampler(CostSampler):
         with the remaining probability. None is the maximum.
     fp_cost, fn_cost : float, default=1
         Constant costs, used where `fit_resample` is not given any. Record-dependent costs are given there.
-    pos_label : label, default=None
-        The positive class; the larger of the two labels by default.
-    random_state : int, RandomState, Generator or None, default=None
-        Seed of `fit_resample`.
+    {sampler_label_and_seed}
 
     Attributes
     ----------
-    sample_indices_ : ndarray of shape (n_sampled,)
-        Row numbers of the sample.
-    sampling_strategy_ : dict
-        Records of each label in the sample.
+    {sample}
 
     Examples
     --------

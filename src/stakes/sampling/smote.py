@@ -12,6 +12,7 @@ from imblearn.over_sampling import SMOTE, SMOTEN, SMOTENC
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+from stakes._docs import documented
 from stakes._rows import append_rows, take_rows
 from stakes.costs import Costs
 from stakes.exceptions import SamplingError
@@ -29,6 +30,7 @@ POOL = 5
 FARTHEST = 1e150
 
 
+@documented
 class SMOTESampler(CostSampler):
     """Grow the dearer class to the ratio of the costs with synthetic records.
 
@@ -43,13 +45,7 @@ class SMOTESampler(CostSampler):
     categorical_features : array-like of bool, int or str, default=None
         A mask, column numbers or column names. By default the columns of text, categories and booleans of a data
         frame, and those of an array of objects that hold anything but numbers. A missing category is a category.
-    fp_cost, fn_cost : float, default=1
-        Constant costs, used where `fit_resample` is not given any. Record-dependent costs are given there, and
-        are reduced to class means with a :class:`~stakes.exceptions.ClassMeansWarning`.
-    pos_label : label, default=None
-        The positive class; the larger of the two labels by default.
-    random_state : int, RandomState, Generator or None, default=None
-        Seed of `fit_resample`.
+    {sampler}
 
     Attributes
     ----------

@@ -15,6 +15,7 @@ from sklearn.model_selection import StratifiedKFold, check_cv
 from sklearn.utils import Tags, get_tags
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
+from stakes._docs import documented
 from stakes._typing import Floats, Indices
 from stakes._validation import check_value, classifier, whole
 from stakes.base import check_features
@@ -72,6 +73,7 @@ class OutOfFold(ValidationRecords):
         return self._probability
 
 
+@documented
 class BlendClassifier(MemberClassifier):
     """Base of teams and stacks: models, and a blend of their scores, which is chosen on out-of-fold scores.
 
@@ -235,8 +237,7 @@ class BlendClassifier(MemberClassifier):
             Calibration and threshold of the decision, where it chooses them on records.
         fp_cost, fn_cost : float, default=None
             Costs to be remembered for `predict`; None where they differ from record to record.
-        pos_label : label, default=None
-            The positive class; the larger of the two labels by default.
+        {positive_label}
 
         Returns
         -------
@@ -302,6 +303,7 @@ def _scores(model: Any, blend: BlendClassifier, X: Any, costs: Costs | None) -> 
     return np.asarray(shares[:, list(model.classes_).index(blend.classes_[blend._positive])], dtype=np.float64)
 
 
+@documented
 class CostTeamClassifier(BlendClassifier):
     """A weighted mean of a few calibrated models, chosen on what its decisions by T_cs cost out of fold.
 
@@ -321,21 +323,7 @@ class CostTeamClassifier(BlendClassifier):
         At most so many models are in the team.
     n_bags : int, default=20
         How many greedy searches, on bootstrapped records, are averaged.
-    calibration : {"platt_logit", "platt", "isotonic"} or None, default="platt_logit"
-        What makes probabilities of the models' scores; None where they are calibrated already.
-    cv : int, splitter or iterable of (train, test) rows, default=5
-        The folds: stratified and shuffled where it is a number.
-    decision : Decision, default=None
-        What becomes of the probability: only its `calibration` and `threshold` can be chosen. T_cs by default; tuned
-        values are chosen on cross-fitted probabilities, and no record tunes what it was chosen by.
-    fp_cost, fn_cost : float, default=1
-        Constant costs, for where fit is given none.
-    cost_estimator : regressor or dict, default=None
-        Estimates costs that are not known when predicting.
-    pos_label : label, default=None
-        The positive class; the larger of the two labels by default.
-    n_jobs : int, default=None
-        How many models are trained at the same time.
+    {blending}
     random_state : int, Generator, RandomState or None, default=None
         Seed of the folds, of the search, and of the models that have none.
 
@@ -350,8 +338,7 @@ class CostTeamClassifier(BlendClassifier):
         What makes a probability of each model's score.
     blend_ : Team
         Weights and calibrations together: from scores to a probability.
-    decision_ : Decision
-        The decision in force.
+    {decision_in_force}
 
     Examples
     --------
@@ -407,6 +394,7 @@ class CostTeamClassifier(BlendClassifier):
         return fit_team(scores, records, calibration=self.calibration, size=self.size, n_bags=self.n_bags)
 
 
+@documented
 class CostStackingClassifier(BlendClassifier):
     """A regularised logistic model on the logits of calibrated models, decided by T_cs.
 
@@ -427,21 +415,7 @@ class CostStackingClassifier(BlendClassifier):
         over the records.
     by_stakes : bool, default=False
         Whether records are weighted by what is at stake, fp_cost + fn_cost.
-    calibration : {"platt_logit", "platt", "isotonic"} or None, default="platt_logit"
-        What makes probabilities of the models' scores; None where they are calibrated already.
-    cv : int, splitter or iterable of (train, test) rows, default=5
-        The folds: stratified and shuffled where it is a number.
-    decision : Decision, default=None
-        What becomes of the probability: only its `calibration` and `threshold` can be chosen. T_cs by default; tuned
-        values are chosen on cross-fitted probabilities, and no record tunes what it was chosen by.
-    fp_cost, fn_cost : float, default=1
-        Constant costs, for where fit is given none.
-    cost_estimator : regressor or dict, default=None
-        Estimates costs that are not known when predicting.
-    pos_label : label, default=None
-        The positive class; the larger of the two labels by default.
-    n_jobs : int, default=None
-        How many models are trained at the same time.
+    {blending}
     random_state : int, Generator, RandomState or None, default=None
         Seed of the folds, and of the models that have none.
 
@@ -456,8 +430,7 @@ class CostStackingClassifier(BlendClassifier):
         What makes a probability of each model's score.
     blend_ : Stack
         Weights, intercept and calibrations together: from scores to a probability.
-    decision_ : Decision
-        The decision in force.
+    {decision_in_force}
 
     Examples
     --------
