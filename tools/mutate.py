@@ -4,7 +4,7 @@
     python tools/mutate.py --only boosting  # those of the families with this in their name
     python tools/mutate.py --list
 
-The exit code is 0 if every wrong formula is caught. See mutations.py for the table.
+The exit code is 0 if every wrong formula is caught. The table is mutations.txt.
 """
 
 from __future__ import annotations
@@ -22,10 +22,9 @@ from contextlib import redirect_stderr, redirect_stdout, suppress
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-from mutations import MUTATIONS, Mutation
+from mutations import MUTATIONS, Mutation, find, mutate
 
 ROOT = Path(__file__).parents[1]
-SOURCE = Path("src/stakes")
 # To import these takes longer than most of the tests: a server imports them once, and each run is a fork of it.
 SLOW_IMPORTS = [
     "hypothesis", "imblearn", "joblib", "numba", "numpy", "pandas", "polars", "pytest", "scipy.optimize",
@@ -51,7 +50,7 @@ def main() -> int:
         survivors = run(chosen, Path(folder))
     print(f"{len(chosen) - len(survivors)} of {len(chosen)} wrong formulas were caught")
     for mutation in survivors:
-        print(f"NOT CAUGHT in {mutation.family}: {mutation.file}\n    {mutation.old}\n    {mutation.new}")
+        print(f"NOT CAUGHT in {mutation.family}: {mutation.place}\n    {mutation.old}\n    {mutation.new}")
     return 1 if survivors else 0
 
 
@@ -80,7 +79,9 @@ def run(chosen: list[Mutation], folder: Path) -> list[Mutation]:
             raise SystemExit(f"{tests} cannot be run:\n{output}")
         return status == PASSED, output
 
-    for tests, compiled in dict.fromkeys((mutation.tests, not is_kernel(mutation.file)) for mutation in chosen):
+    for tests, compiled in dict.fromkeys(
+        (mutation.tests, not is_kernel(find(mutation.place).file)) for mutation in chosen
+    ):
         start = time.perf_counter()
         passed, output = tests_pass(tests, compiled)
         print(f"{time.perf_counter() - start:6.1f} s  unchanged   {tests}", flush=True)
@@ -88,35 +89,24 @@ def run(chosen: list[Mutation], folder: Path) -> list[Mutation]:
             raise SystemExit(f"the tests fail without any change:\n{output}")
     survivors = []
     for mutation in chosen:
-        path = folder / SOURCE / mutation.file
+        file, wrong = mutate(mutation)
+        path = folder / file.relative_to(ROOT)
         original, times = path.read_text(encoding="utf-8"), path.stat()
-        path.write_text(changed(original, mutation), encoding="utf-8")
+        path.write_text(wrong, encoding="utf-8")
         start = time.perf_counter()
-        passed, _ = tests_pass(mutation.tests, not is_kernel(mutation.file))
+        passed, _ = tests_pass(mutation.tests, not is_kernel(file))
         path.write_text(original, encoding="utf-8")
         os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
         verdict = "NOT CAUGHT" if passed else "caught    "
-        print(f"{time.perf_counter() - start:6.1f} s  {verdict}  {mutation.family}: {one_line(mutation)}", flush=True)
+        print(f"{time.perf_counter() - start:6.1f} s  {verdict}  {mutation.family}: {mutation.new}", flush=True)
         if passed:
             survivors.append(mutation)
     return survivors
 
 
-def changed(source: str, mutation: Mutation) -> str:
-    """Return the source of a file with the wrong formula in it."""
-    if source.count(mutation.old) != 1:
-        raise ValueError(f"{mutation.file} has this {source.count(mutation.old)} times, not once: {mutation.old!r}")
-    return source.replace(mutation.old, mutation.new)
-
-
-def one_line(mutation: Mutation) -> str:
-    """Return the wrong formula in a line."""
-    return " ".join(mutation.new.split()) or "(nothing)"
-
-
-def is_kernel(file: str) -> bool:
+def is_kernel(file: Path) -> bool:
     """Return whether a file is compiled. The copy then is not: that takes longer than tests of a few records."""
-    return "from stakes._jit import" in (ROOT / SOURCE / file).read_text(encoding="utf-8")
+    return "from stakes._jit import" in file.read_text(encoding="utf-8")
 
 
 def run_tests(tests: str, folder: Path, compiled: bool, sender: Connection) -> None:
