@@ -1,5 +1,7 @@
 """T_cs with scaled odds, against all factors there are."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -129,10 +131,11 @@ def test_limits_hold_on_the_records_also_where_a_factor_of_one_breaks_them():
         assert (scores > threshold)[share].mean() <= max(limits.max_acted or 0, limits.max_fpr or 0)
 
 
-def test_weights_count_records():
-    scores, records = random_records(6, 200, weighted=True)
+@pytest.mark.parametrize("seed", range(6, 36))
+def test_weights_count_records(seed):
+    scores, records = random_records(seed, 200, weighted=True)
     rows = np.repeat(np.arange(200), records.weight.astype(int))
-    repeated = Records(None, records.positive, records.costs).take(rows)
+    repeated = replace(records, weight=None).take(rows)
     assert Scaled.fit(scores, records, NO_LIMITS) == Scaled.fit(scores[rows], repeated, NO_LIMITS)
 
 

@@ -64,6 +64,16 @@ def test_a_team_of_one_is_that_model(fit):
     np.testing.assert_allclose(team(scores[:, :1]), calibration(scores[:, 0]), rtol=1e-12)
 
 
+def test_a_team_is_the_weighted_mean_of_its_calibrated_models():
+    scores, records = problem()
+    calibrations = tuple(fit_calibration("platt", column, records.positive) for column in scores.T)
+    weights = np.arange(7) / 21
+    expected = sum(
+        w * calibrated(column) for w, calibrated, column in zip(weights, calibrations, scores.T, strict=True)
+    )
+    np.testing.assert_allclose(Team(weights, calibrations)(scores), expected, rtol=1e-12)
+
+
 def test_a_stack_of_one_calibrated_model_is_nearly_that_model():
     scores, records = problem()
     stack = fit_stack(scores[:, :1], records)
@@ -132,6 +142,21 @@ def test_a_stack_without_pull_is_a_logistic_regression_on_logits():
     oracle = LogisticRegression(C=np.inf, tol=1e-10).fit(z, positive)
     np.testing.assert_allclose(stack.weights, oracle.coef_[0], rtol=1e-3)
     assert stack.intercept == pytest.approx(oracle.intercept_[0], rel=1e-3)
+
+
+def test_a_stack_has_the_least_log_loss_and_distance_to_the_mean():
+    scores, records = problem(300, 3)
+    stack = fit_stack(scores, records, calibration=None, strength=20)
+    z = np.log(scores / (1 - scores))
+
+    def penalised(parameters):
+        away = z @ parameters[1:] + parameters[0]
+        log_loss = np.log1p(np.exp(np.where(records.positive, -away, away))).sum()
+        return log_loss + 20 * ((parameters[1:] - 1 / 3) ** 2).sum()
+
+    found = np.r_[stack.intercept, stack.weights]
+    least = penalised(found)
+    assert min(penalised(found + step) - least for step in np.vstack([np.eye(4), -np.eye(4)]) * 0.01) > 0
 
 
 def test_a_strong_pull_gives_the_mean_of_the_five_best():

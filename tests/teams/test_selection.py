@@ -82,18 +82,22 @@ def reference_search(p, positive, costs, draws, start, n_steps):
     return np.array(best) / sum(best)
 
 
+@pytest.mark.parametrize("n_bags", [1, 3])
 @pytest.mark.parametrize("seed", range(3))
-def test_a_search_is_the_one_of_plain_loops(seed):
+def test_the_weights_are_the_mean_of_searches_by_plain_loops(seed, n_bags):
     p, positive, costs = problem(120, 4, seed)
-    # One bag: its Bayesian bootstrap draws one number per record on which the models do not agree.
+    # The Bayesian bootstrap of a bag draws one number per record on which the models do not agree.
     acted = p > costs.threshold()[:, None]
     contested = acted.any(axis=1) & ~acted.all(axis=1)
-    draws = np.zeros(120)
-    draws[contested] = np.random.default_rng(seed).exponential(size=contested.sum())
-    expected = reference_search(p, positive, costs, draws, start=2, n_steps=5)
+    rng = np.random.default_rng(seed)
+    expected = np.zeros(4)
+    for _ in range(n_bags):
+        draws = np.zeros(120)
+        draws[contested] = rng.exponential(size=contested.sum())
+        expected += reference_search(p, positive, costs, draws, start=2, n_steps=5) / n_bags
     stakes = Stakes.of(Records(None, positive, costs))
     np.testing.assert_allclose(
-        greedy_team(p, stakes, start=2, n_steps=5, n_bags=1, random_state=seed), expected, atol=1e-12
+        greedy_team(p, stakes, start=2, n_steps=5, n_bags=n_bags, random_state=seed), expected, atol=1e-12
     )
 
 
