@@ -152,8 +152,9 @@ class PlattLogit(Calibration):
     """Platt scaling of the logit: 1 / (1 + exp(slope logit(S) + intercept)), for scores between 0 and 1.
 
     Probabilities that are too extreme, too cautious, or shifted by sampling or weights differ from the true ones by a
-    factor and a shift of their logits, which two parameters mend; a hundred positives are enough to fit them. Scores
-    are clipped first: among the shares of 100 members, 0 and 0.001 are the same, and their logits are far apart.
+    factor and a shift of their logits, which two parameters mend. It suits mean probabilities: for shares of votes,
+    isotonic regression and Platt scaling of the share saved more (nine data sets). Scores are clipped first: among the
+    shares of 100 members, 0 and 0.001 are the same, and their logits are far apart.
 
     Examples
     --------
@@ -173,7 +174,8 @@ class PlattLogit(Calibration):
     def fit(cls, scores: Floats, positive: NDArray[np.bool_], weight: Floats) -> PlattLogit:
         """Fit both parameters by Newton's method; `weight` counts records."""
         share = np.average(positive, weights=weight)
-        # Measured on eight data sets: 0.01 is better than 0.001 and less. It must lie below the scores of a rare class.
+        # 0.01 saves more than less does on mean probabilities (0.526, 0.524 by 0.001; nine data sets), not on votes. It
+        # must lie below the scores of a rare class.
         clip = float(min(0.01, min(share, 1 - share) / 5))
         platt = Platt.fit(_clipped_logit(scores, clip), positive, weight)
         return cls(platt.slope, platt.intercept, clip)

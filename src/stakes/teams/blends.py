@@ -24,7 +24,9 @@ from stakes.teams.selection import Stakes, best_models, greedy_team
 
 __all__ = ["BLENDS", "Blend", "Stack", "Team", "cross_fit", "fit_best", "fit_stack", "fit_team"]
 
-# Measured on nine data sets: of all calibrations it loses least when there are only a hundred positives.
+# Two parameters, which few positives can determine. On nine data sets teams of models calibrated so saved 0.589, by
+# isotonic regression 0.586, by Platt scaling of the score 0.580; stacks 0.594, 0.593 and 0.585: the first two are equal
+# but for noise.
 CALIBRATION = "platt_logit"
 # Probabilities are clipped to this before logits are taken of them.
 CLIP = 1e-6
