@@ -488,8 +488,8 @@ def make_classifier(name: str, **params: Any) -> Any:
     Parameters
     ----------
     name : str
-        One of ``list_methods().names``. ``bg``, ``rf``, ``rdf``, ``ab`` and ``tree`` are the baselines that ignore
-        costs; ``dm-`` before a name lets members vote by T_cs; ``mc-`` teaches a single tree.
+        One of ``list_methods().names``. ``bg``, ``rf``, ``rdf``, ``ab``, ``m2`` and ``tree`` are the baselines that
+        ignore costs; ``dm-`` before a name lets members vote by T_cs; ``mc-`` teaches a single tree.
     **params
         Parameters of the classifier; of its trees (``max_depth=3``) or the model inside it; and of its decision
         (``vote_weight="squared_odds"``), in place of those that the name stands for.

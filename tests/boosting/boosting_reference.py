@@ -123,6 +123,7 @@ def boost(
     member: str = "label",
     samples: Any = None,
     errors: str = "auto",
+    margins: str = "confidence",
 ) -> Run:
     """Run the rounds; `samples` yields rows to fit each member to, synthetic records, and their classes.
 
@@ -189,7 +190,7 @@ def boost(
                 limit = tuned_threshold(y, p, fp_cost=fp, fn_cost=fn)
                 h = [int(p[i] > limit) for i in range(n)]
         m = [star[i] * (1 if h[i] == 1 else -1) for i in range(n)]
-        if variant == "m2":
+        if variant == "m2" or (variant == "csb1" and margins == "confidence" and member == "label"):
             m = [star[i] * (2 * p - 1) for i, p in enumerate(stump.probability(X))]
         eps = sum(w[i] * (1 - m[i]) / 2 for i in range(n))
         beta = [(1 - m[i] * scale * c[i]) / 2 for i in range(n)]
@@ -242,7 +243,7 @@ def boost(
             w = [w[i] * (ratio(i) if y[i] == 1 else 1 / ratio(i)) ** root * exp(-alpha * m[i]) for i in range(n)]
         elif variant in ("csb0", "csb1", "csb2"):
             a = {"csb0": 0.0, "csb1": 1.0, "csb2": alpha}[variant]
-            w = [w[i] * exp(-a) if m[i] > 0 else each[i] * w[i] * exp(a) for i in range(n)]
+            w = [(1 if m[i] >= 0 else each[i]) * w[i] * exp(-a * m[i]) for i in range(n)]
         elif variant in ("adac1", "csab"):
             w = [w[i] * exp(-alpha * m[i] * c[i]) for i in range(n)]
         elif variant == "adac2":

@@ -16,7 +16,7 @@ from sklearn.linear_model import LogisticRegression
 from stakes import Costs, CostTreeClassifier, Decision
 from stakes.boosting import CostBoostClassifier
 from stakes.boosting.learners import sampled_weights
-from stakes.exceptions import ClassMeansWarning
+from stakes.exceptions import ClassMeansWarning, DecisionError
 from stakes.records import Records
 from stakes.sampling import MemberSampler, Sample, make_sampler
 
@@ -127,6 +127,8 @@ def test_round_is_drawn_again_where_the_member_is_of_no_use(large: Any) -> None:
 
 
 def test_m2_votes_by_confidence(small: Any) -> None:
+    with pytest.raises(DecisionError, match="'m2' votes by the confidence of members, and member='cost'"):
+        CostBoostClassifier(variant="m2", decision=Decision(member="cost")).fit(small.X, small.y)
     model = CostBoostClassifier(variant="m2", n_estimators=10, decision=HALF).fit(small.X, small.y)
     assigned = model.members_.assign(model._read(small.X, reset=False))
     p = assigned.leaves.probability("frequency")[assigned.ids]
@@ -191,7 +193,7 @@ def test_members_decide_by_cost_inside_the_loop_and_after_it(
     model = CostBoostClassifier(
         variant=variant,
         n_estimators=ROUNDS,
-        decision=Decision(member=member),
+        decision=Decision(member=member, leaf="frequency"),
         validation=None,
         variant_params={"errors": errors} if errors else None,
     ).fit(task.X, task.y, **task.costs)
@@ -205,10 +207,10 @@ def test_members_decide_by_cost_inside_the_loop_and_after_it(
 
 def test_thresholds_of_members_are_tuned_on_validation_records(large: Any) -> None:
     train, val = large.take(np.arange(0, 1500, 2)), large.take(np.arange(1, 1500, 2))
-    tuned = CostBoostClassifier(n_estimators=5, decision=Decision(member="tuned"))
+    tuned = CostBoostClassifier(n_estimators=5, decision=Decision(member="tuned", leaf="frequency"))
     given = tuned.fit(train.X, train.y, X_val=val.X, y_val=val.y, fn_cost=2.0)
     assert len(given.validation_.records) == 750
-    held_out = CostBoostClassifier(n_estimators=5, decision=Decision(member="tuned"), random_state=0)
+    held_out = CostBoostClassifier(n_estimators=5, decision=Decision(member="tuned", leaf="frequency"), random_state=0)
     held_out.fit(train.X, train.y, fn_cost=2.0)
     assert len(held_out.validation_.records) == 150
     # The first member is judged by the outcomes that it has with its threshold.

@@ -64,7 +64,8 @@ class CostBoostClassifier(EnsembleClassifier):
         costs are raised for the initial weights, 1 by default ("uboost" with 0 is its predecessor, "Boosting");
         `alpha` of "adacost", "epsilon" by default, "fan" or "printed", and its `scale`, the largest scaled cost, 1 by
         default; `exponent` of "adauboost", "inverse" by default, or "printed"; `costs_per_round` of "csb0" to "csb2",
-        "adac2" and "adac3", "root" by default, or "full" as published; and `fit_on` of "adac1", "adac2", "adac3" and
+        "adac2" and "adac3", "root" by default, or "full" as published; `margins` of "csb1", "confidence" by default, or
+        "labels"; and `fit_on` of "adac1", "adac2", "adac3" and
         "csab", what members are fitted on: "costs", the weights times the costs, by default, or "weights".
     decision : Decision, default=None
         None decides by 0.5 where costs acted in training, by a tuned threshold where they did so more than once
@@ -181,6 +182,11 @@ class CostBoostClassifier(EnsembleClassifier):
                 f"{self.estimator!r}: give a CostTreeClassifier, or choose another variant"
             )
         if self.decision is not None:
+            if rule.cast == "confidence" and self.decision.member != "label":
+                raise DecisionError(
+                    f"variant={self.variant!r} votes by the confidence of members, and member={self.decision.member!r} "
+                    "by their outcomes: choose member='label', or another variant"
+                )
             # What does not fit is said before training, not after it.
             Reader([self.decision], _votes(rule, np.ones(1)))
 
@@ -257,9 +263,9 @@ class CostBoostClassifier(EnsembleClassifier):
 
     def _vote(self, records: Records) -> Callable[[Members, LeafAssignment], Floats]:
         """Return how a member votes on the training records, from -1 to 1: as it does later."""
-        if self._rule().cast == "confidence":
-            return lambda _, assignment: _signs(assignment, assignment.leaves.probability("frequency"))
         if self.decision is None or self.decision.member == "label":
+            if self._rule().confident:
+                return lambda _, assignment: _signs(assignment, assignment.leaves.probability("frequency"))
             return lambda _, assignment: _signs(assignment, assignment.leaves.label)
         decision = Decision(leaf=self.decision.leaf, member=self.decision.member, vote_weight="equal")
         judges = records if self.validation_ is None else self.validation_.records

@@ -84,6 +84,8 @@ class Rule:
     """Whether costs act in training, so that the decision need not count them again."""
     cast: ClassVar[str] = "plain"
     """How votes are cast: see `stakes.decision.reader.Votes`."""
+    confident: ClassVar[bool] = False
+    """Whether margins are confidences, 2 P+ - 1 at the leaf times y*, and not 1 and -1."""
     threshold: ClassVar[str] = "half"
     """The threshold of the default decision where costs act in training: "tuned" for rules that count them twice."""
 
@@ -147,6 +149,7 @@ class AdaBoostM2(AdaBoost):
     """
 
     cast = "confidence"
+    confident = True
 
 
 @dataclass(frozen=True)
@@ -296,8 +299,23 @@ class CSB0(CSB):
         return 0.0
 
 
+@dataclass(frozen=True)
 class CSB1(CSB):
-    """CSB1: the same exponent for all members."""
+    """CSB1: the same exponent for all members.
+
+    Parameters
+    ----------
+    margins : {"confidence", "labels"}, default="confidence"
+        The exponent is multiplied by the confidence of the member, as in Ting (2000), or by 1 and -1, as printed in the
+        paper: too large a step for members that are hardly better than chance, whose votes then rank nothing.
+    """
+
+    margins: str = choice("confidence", "labels")
+
+    @property
+    def confident(self) -> bool:  # type: ignore[override]
+        """Whether margins are confidences."""
+        return self.margins == "confidence"
 
     def exponent(self, alpha: float) -> float:
         """1."""
