@@ -371,20 +371,12 @@ def _boosting(rules: Rules) -> Iterator[Method]:
         description="Calibrated AdaBoost: AdaMEC on votes calibrated by Platt scaling",
         make=replace(_boosting_of_trees, decision={"calibration": "platt", "threshold": "cost"}),
     )
-    by_cost = replace(
+    yield replace(
         after,
         name="dab",
         description="AdaBoost of members that decide by T_cs",
         when=("during",),
         make=replace(_boosting_of_trees, decision={"member": "cost"}),
-    )
-    yield by_cost
-    yield replace(
-        by_cost,
-        name="dabt",
-        description="AdaBoost of members that decide by a tuned threshold",
-        needs_costs=False,
-        make=replace(_boosting_of_trees, decision={"member": "tuned"}),
     )
 
 
