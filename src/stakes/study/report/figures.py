@@ -119,7 +119,7 @@ def gain_figure(curves: Sequence[Curve], max_acted: float | None = None) -> Figu
     figure = _figure(
         _models(curves, traces),
         x=_axis("Share of the records acted on", [0, end], tickformat="~%"),
-        y=_axis("Saved against doing nothing", zero=True),
+        y=_axis("Saved against acting on none", zero=True),
     )
     if figure and max_acted is not None:
         dashed = {"color": MUTED, "width": 1, "dash": "dash"}

@@ -34,10 +34,10 @@ GLOSSARY = (
     ),
     (
         "Savings",
-        "1 − cost / the cost of the cheaper of doing nothing and acting on everything. Below 0, having no model "
+        "1 − cost / the cost of the cheaper of acting on none and acting on all. Below 0, having no model "
         "would be better.",
     ),
-    ("Cost avoided (Cost%)", "1 − cost / the cost of doing nothing."),
+    ("Cost avoided (Cost%)", "1 − cost / the cost of acting on none."),
     (
         "T_cs",
         "the probability above which acting is worth its cost: C_FP / (C_FP + C_FN), with C_FP the cost of a false "
