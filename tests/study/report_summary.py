@@ -193,7 +193,7 @@ def _sensitivity(nothing: float, everything: float) -> list[dict[str, Any]]:
         rows.append(
             {
                 "what": what, "factor": factor, "cost": cost, "savings": 1 - cost / min(none, every), "nothing": none,
-                "everything": every,
+                "at_most": every,
             }
         )  # fmt: skip
     return rows

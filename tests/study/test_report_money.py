@@ -74,8 +74,12 @@ def test_policies_keep_to_the_limit(tmp_path: Path) -> None:
     assert (none["name"], some["name"]) == ("acting on none", "acting on 25.0% at random")
     assert some["cost"] == pytest.approx(0.25 * limited.acted.sum() + 0.75 * limited.left.sum())
     report = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
-    assert "acting on 25.0% at random" in report
-    assert "acting on all" not in report
+    told = report.split('id="answer"')[1].split('id="glossary"')[0]
+    assert "acting on 25.0% at random" in told
+    assert "acting on all" not in told
+    for row in limited.summary["sensitivity"]:
+        assert row["savings"] == pytest.approx(1 - row["cost"] / min(row["nothing"], row["at_most"]))
+    assert limited.summary["sensitivity"][0]["at_most"] == pytest.approx(some["cost"])
 
 
 def test_long_curves_keep_points_near_both_ends() -> None:

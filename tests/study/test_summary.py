@@ -102,7 +102,7 @@ def test_sensitivity_is_what_the_model_costs_when_it_decides_by_changed_costs(ch
         assert row["cost"] == pytest.approx(total_cost(test.target, outcome, **given))
         assert row["savings"] == pytest.approx(savings_score(test.target, outcome, **given))
         assert row["nothing"] == pytest.approx(total_cost(test.target, np.zeros(test.target.size, int), **given))
-        assert row["everything"] == pytest.approx(total_cost(test.target, np.ones(test.target.size, int), **given))
+        assert row["at_most"] == pytest.approx(total_cost(test.target, np.ones(test.target.size, int), **given))
 
 
 def test_lines_of_equal_cost_go_through_the_points_and_have_the_slope_of_the_costs(churn: Any) -> None:

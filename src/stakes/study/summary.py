@@ -16,7 +16,7 @@ from stakes._format import percent
 from stakes.costs import Costs
 from stakes.curves import cost_curve, gain_curve, iso_cost_lines, operating_point, reliability_curve, roc_points
 from stakes.delivered import DeliveredClassifier
-from stakes.measures import MEASURES, sums_of
+from stakes.measures import MEASURES, savings_of, sums_of
 from stakes.records import Records
 from stakes.study.columns import DECISION, OUT_OF_FOLD, PARTS, TEST, unpack
 from stakes.study.findings import Findings
@@ -60,7 +60,7 @@ def summarise(
     summary["iso_cost"] = _iso_cost(summary["curves"], findings.test, _costs(first, findings.test.costs))
     summary["features"], summary["importance_unit"] = _importances(model)
     if findings.data.costs is not None:
-        summary["sensitivity"] = _sensitivity(model, findings.test)
+        summary["sensitivity"] = _sensitivity(model, findings.test, _most(findings))
     return summary
 
 
@@ -207,9 +207,14 @@ def _trivial(records: Records) -> tuple[float, float]:
     return float(sums.all_fn), float(sums.all_fp)
 
 
+def _most(findings: Findings) -> float:
+    """Return the largest share of records that can be acted on at random within the limits."""
+    return min(findings.config.limits.values(), default=1.0)
+
+
 def _policies(findings: Findings) -> list[dict[str, Any]]:
     """Return what can be done without a model within the limits: acting on no record, or on as many as they allow."""
-    most = min(findings.config.limits.values(), default=1.0)
+    most = _most(findings)
     at_most = "acting on all" if most == 1 else f"acting on {percent(most)} at random"
     found = []
     for name, share in (("acting on none", 0.0), (at_most, most)):
@@ -312,7 +317,7 @@ def _importances(model: DeliveredClassifier) -> tuple[list[dict[str, Any]], str]
     return [{"name": names[j], "importance": float(gains[j])} for j in order], unit
 
 
-def _sensitivity(model: DeliveredClassifier, test: Records) -> list[dict[str, Any]]:
+def _sensitivity(model: DeliveredClassifier, test: Records, most: float) -> list[dict[str, Any]]:
     """Return what the recommended model would save if the costs were half or double, without training it again."""
     rows = []
     for what, factor in [("none", 1.0), *((w, f) for w in ("fn_cost", "fp_cost") for f in (0.5, 2.0))]:
@@ -322,17 +327,13 @@ def _sensitivity(model: DeliveredClassifier, test: Records) -> list[dict[str, An
         )
         outcome = model.decide(test.X.X, fp_cost=thought.fp, fn_cost=thought.fn).positive
         sums = sums_of(outcome[None], test.positive, changed)
-        cost, savings = (MEASURES[name].of_sums for name in ("cost", "savings"))
-        assert cost is not None
-        assert savings is not None
+        of_sums = MEASURES["cost"].of_sums
+        assert of_sums is not None
+        cost = float(of_sums(sums)[0])
+        # Without a model: acting on no record, or on as many as the limits allow.
+        nothing, at_most = float(sums.all_fn), float((1 - most) * sums.all_fn + most * sums.all_fp)
+        savings = float(savings_of(cost, min(nothing, at_most)))
         rows.append(
-            {
-                "what": what,
-                "factor": factor,
-                "cost": float(cost(sums)[0]),
-                "savings": float(savings(sums)[0]),
-                "nothing": float(sums.all_fn),
-                "everything": float(sums.all_fp),
-            }
+            {"what": what, "factor": factor, "cost": cost, "savings": savings, "nothing": nothing, "at_most": at_most}
         )
     return rows
