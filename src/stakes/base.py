@@ -188,7 +188,7 @@ def _kind_of_labels(labels: NDArray[Any]) -> str:
         raise TypeError(
             f"y has labels of different types, or missing ones ({named}): give all records labels of one type"
         )
-    # Infinite and huge labels are refused, and numpy need not comment on how they compare with integers.
+    # Infinite and huge labels are refused here: numpy's warning about comparing them with integers is not needed.
     with np.errstate(invalid="ignore"):
         kind = type_of_target(labels, input_name="y")
         if kind not in ("binary", "multiclass"):

@@ -83,7 +83,7 @@ class ValidationRecords:
 class MemberClassifier(CostClassifier):
     """Base of trees and ensembles: members, made once in `fit`, and a decision, which may change.
 
-    A subclass says how members are made (`_train`). It has the parameters `decision`, `validation`, `n_jobs` and
+    A subclass makes the members (`_train`). It has the parameters `decision`, `validation`, `n_jobs` and
     `random_state`.
 
     Attributes
@@ -114,7 +114,7 @@ class MemberClassifier(CostClassifier):
         """
 
     def _bin(self, X: Any, max_bins: int, *, reset: bool) -> Bytes:
-        """Return the bins of the features, by a binning that is learnt where `reset` says so."""
+        """Return the bins of the features; `reset` learns the binning from them."""
         if isinstance(X, Binned):
             validate_data(self, X.X, reset=reset, skip_check_array=True)
             if reset:

@@ -268,12 +268,12 @@ class CostBoostClassifier(EnsembleClassifier):
                 return lambda _, assignment: _signs(assignment, assignment.leaves.probability("frequency"))
             return lambda _, assignment: _signs(assignment, assignment.leaves.label)
         decision = Decision(leaf=self.decision.leaf, member=self.decision.member, vote_weight="equal")
-        judges = records if self.validation_ is None else self.validation_.records
+        tuned_on = records if self.validation_ is None else self.validation_.records
 
         def vote(member: Members, assignment: LeafAssignment) -> Floats:
             reader = Reader([decision])
             if reader.needs_records:
-                reader.fit(member.assign(judges.X, self._n_threads), judges)
+                reader.fit(member.assign(tuned_on.X, self._n_threads), tuned_on)
             readings = reader.read(assignment, records.known, n_threads=self._n_threads)
             # The vote of one member is a share of 0 or 1.
             return 2.0 * readings.scores[readings.source(decision)] - 1.0

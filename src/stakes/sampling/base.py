@@ -240,7 +240,7 @@ class CostSampler(MemberSampler, BaseSampler):
 
     def _check(self, X: Any, y: Any) -> tuple[NDArray[Any], NDArray[np.int64]]:
         """Return the labels and the classes in {0, 1} of valid records."""
-        with np.errstate(invalid="ignore"):  # what is not finite is refused, and numpy need not comment on it
+        with np.errstate(invalid="ignore"):  # what is not finite is refused
             check_classification_targets(y)
         labels = np.asarray(check_target_type(y))
         check_consistent_length(X, labels)
