@@ -57,21 +57,7 @@ class EncodedClassifier(ClassifierMixin, BaseEstimator):
         return tags
 
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
-        """Learn the categories, and fit the estimator.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n_records, n_features)
-            Features.
-        y : array-like of shape (n_records,)
-            Labels.
-        sample_weight : array-like of shape (n_records,), default=None
-            How much each record counts.
-
-        Returns
-        -------
-        self
-        """
+        """Learn the categories, and fit the estimator."""
         table = read_table(self, X, reset=True)
         self.categories_ = [_categories(column) if isinstance(column, pl.Series) else None for column in table]
         self.estimator_ = clone(self.estimator)
@@ -108,32 +94,12 @@ class EncodedClassifier(ClassifierMixin, BaseEstimator):
         return np.column_stack(columns)
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Return the probabilities of the classes.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n_records, n_features)
-            Features.
-
-        Returns
-        -------
-        probabilities : ndarray of shape (n_records, n_classes)
-        """
+        """Return the probabilities of the classes."""
         check_is_fitted(self)
         return self.estimator_.predict_proba(self._numbers(read_table(self, X, reset=False)))
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the most probable classes.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n_records, n_features)
-            Features.
-
-        Returns
-        -------
-        labels : ndarray of shape (n_records,)
-        """
+        """Return the most probable classes."""
         check_is_fitted(self)
         return self.estimator_.predict(self._numbers(read_table(self, X, reset=False)))
 

@@ -23,10 +23,7 @@ FOLDS = 5
 class CostEstimators:
     """Regressors of fp_cost and fn_cost on the features.
 
-    Parameters
-    ----------
-    regressors : regressor, or dict of "fp_cost" and/or "fn_cost" to regressor
-        One regressor stands for both costs: a clone is fitted to each that differs from record to record.
+    One regressor stands for both costs, a clone for each that differs from record to record; or a dict has one of each.
     """
 
     def __init__(self, regressors: Any) -> None:

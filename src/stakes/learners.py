@@ -25,18 +25,7 @@ Weigh = Callable[[Records, NDArray[np.integer] | None], Floats | None]
 
 
 class TreeLearner:
-    """Grows trees of the engine.
-
-    Parameters
-    ----------
-    records : Records
-        Binned records.
-    recipe : TreeRecipe
-    feature_bins : FeatureBins
-        What the bins stand for.
-    bin_new : callable
-        Bins synthetic records.
-    """
+    """Grows trees of the engine from binned records; `bin_new` bins synthetic ones."""
 
     def __init__(
         self, records: Records, recipe: TreeRecipe, feature_bins: FeatureBins, bin_new: Callable[[Any], Any]
@@ -74,17 +63,10 @@ class TreeLearner:
 
 
 class ModelLearner:
-    """Fits clones of any classifier.
+    """Fits clones of any classifier to records with features as given by the user.
 
-    Parameters
-    ----------
-    records : Records
-        With features as given by the user.
-    estimator : classifier
-    labels : ndarray of shape (2,)
-        The labels of negatives and positives.
-    pass_costs : bool, default=False
-        Whether members that take costs in `fit` get those of their samples; otherwise they know of none.
+    `labels` are those of negatives and positives. With `pass_costs`, members that take costs in `fit` get those of
+    their samples; otherwise they know of none.
     """
 
     def __init__(self, records: Records, estimator: Any, labels: NDArray[Any], *, pass_costs: bool = False) -> None:
@@ -94,12 +76,7 @@ class ModelLearner:
         self.pass_costs = pass_costs and has_fit_parameter(estimator, "fp_cost")
 
     def fit(
-        self,
-        sample: Sample | None,
-        weigh: Weigh,
-        rng: np.random.Generator,
-        *,
-        columns: NDArray[np.intp] | None = None,
+        self, sample: Sample | None, weigh: Weigh, rng: np.random.Generator, *, columns: NDArray[np.intp] | None = None
     ) -> Any:
         """Return a model fitted to a sample, each record as often as it was drawn; to all records if that is None.
 

@@ -35,20 +35,10 @@ class Prior(NamedTuple):
 class LeafTable:
     """The leaves of all members: labels, weights, and probabilities, which are computed on demand and kept.
 
-    Parameters
-    ----------
-    member : ndarray of shape (n_leaves,)
-        The member each leaf belongs to.
-    label : ndarray of shape (n_leaves,)
-        Whether the leaf's own label is positive.
-    probability : callable
-        From the name of a leaf probability to P+ of each leaf.
-    weights : ndarray of shape (n_leaves, 2) or None
-        Weights of the negatives and the positives in each leaf.
-    mean_weight : ndarray of shape (n_leaves,) or None
-        Mean weight of the records in each leaf, in ensembles weighted by costs.
-    prior : Prior or None
-        How sampling has shifted the share of positives, if that is to be corrected.
+    `member` is the member that each leaf belongs to, `label` whether its own label is positive. `probability` takes the
+    name of a leaf probability to P+ of each leaf. `weights`, of shape (n_leaves, 2), are those of the negatives and
+    positives in each leaf, `mean_weight` that of its records in ensembles weighted by costs. `prior` is how sampling
+    has shifted the share of positives, if that is to be corrected.
     """
 
     def __init__(
@@ -98,30 +88,17 @@ class LeafTable:
 
 @dataclass(frozen=True)
 class LeafAssignment:
-    """The leaves that some records reach.
+    """The leaves that some records reach."""
 
-    Parameters
-    ----------
-    ids : ndarray of shape (n_records, n_members)
-        The leaf that each record reaches in each member.
-    leaves : LeafTable
-        The leaves that the ids number.
-    """
-
-    ids: NDArray[np.int32]
-    leaves: LeafTable
+    ids: NDArray[np.int32]  # (n_records, n_members)
+    leaves: LeafTable  # that the ids number
 
 
 class TreeMembers:
     """Members that are trees.
 
-    Parameters
-    ----------
-    trees : Trees
-    weighted : bool, default=False
-        Whether probabilities go by weight, because the weights are costs (FRAMEWORK 6, weighted ensembles).
-    base_rate : float or None, default=None
-        The share of positives to correct the probabilities to, after sampling has shifted it (FRAMEWORK 3).
+    Probabilities of `weighted` members go by weight, because the weights are costs (FRAMEWORK 6, weighted ensembles).
+    `base_rate` is the share of positives to correct them to, after sampling has shifted it (FRAMEWORK 3).
     """
 
     has_probabilities = True
@@ -169,19 +146,10 @@ class TreeMembers:
 
 
 class ModelMembers:
-    """Members of any kind that scikit-learn would call a classifier.
+    """Members of any kind that scikit-learn would call a classifier; `positive` is the label of the positive class.
 
-    Parameters
-    ----------
-    models : sequence of fitted classifiers
-    positive : label
-        The label of the positive class.
-    columns : sequence of ndarray or None, default=None
-        The features that each model was trained on; None if all were on all.
-    base_rate : float or None, default=None
-        The share of positives to correct the probabilities to.
-    sampled_rates : ndarray of shape (n_members,) or None, default=None
-        The shares of positives in the samples that the models were trained on.
+    `columns` are the features that each model was trained on, None if all were on all. Probabilities are corrected to
+    the share of positives `base_rate`, where that is given, from the `sampled_rates` of the models' samples.
     """
 
     weighted = False

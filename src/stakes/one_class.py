@@ -20,14 +20,7 @@ FIRST_LOOK = 256
 def warn_if_one_class(records: Records, decide: Callable[[Records], Bools], stacklevel: int = 3) -> None:
     """Warn if all records are decided alike, and the mistakes that this makes cost something.
 
-    Parameters
-    ----------
-    records : Records
-        The training records.
-    decide : callable
-        From records to whether each is decided to be positive.
-    stacklevel : int, default=3
-        The caller that the warning is shown for, as in `warnings.warn`.
+    `decide` takes records to whether each is decided to be positive; `stacklevel` is that of `warnings.warn`.
     """
     step = max(1, len(records) // FIRST_LOOK)
     for rows in (np.arange(0, len(records), step), np.arange(len(records))):

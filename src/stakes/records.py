@@ -24,20 +24,8 @@ LARGEST_LOG_RATIO = log(1e15)
 class Records:
     """Records with their classes and costs.
 
-    Parameters
-    ----------
-    X : array, data frame or None
-        Features: binned where the members are trees, as given by the user otherwise. None where only classes and costs
-        matter.
-    positive : ndarray of shape (n_records,), dtype=bool
-        Whether each record is positive.
-    costs : Costs
-        What mistakes cost.
-    weight : ndarray of shape (n_records,) or None, default=None
-        Sample weights; None for ones.
-    known_costs : Costs or None, default=None
-        What is known of the costs when a decision is due, where that differs: estimates of amounts that only the
-        outcome reveals. Decisions are made by these, and charged by `costs`.
+    What is known of the costs when a decision is due may differ from what mistakes cost: estimates of amounts that only
+    the outcome reveals. Decisions are made by `known_costs`, and charged by `costs`.
 
     Examples
     --------
@@ -49,10 +37,10 @@ class Records:
     array([9.])
     """
 
-    X: Any
+    X: Any  # binned where members are trees, else as given; None where only classes and costs matter
     positive: Bools
     costs: Costs
-    weight: Floats | None = None
+    weight: Floats | None = None  # None for ones
     known_costs: Costs | None = None
 
     def __len__(self) -> int:

@@ -26,22 +26,7 @@ RARE = 10
 class PreparedLogisticRegression(ClassifierMixin, BaseEstimator):
     """Logistic regression on scaled numbers and indicators of categories; missing values have indicators, too.
 
-    Parameters
-    ----------
-    C : float, default=1
-        Inverse of the strength of the penalty.
-    max_iter : int, default=1000
-        The most iterations of the solver.
-    categorical_features : array of bool of shape (n_features,), default=None
-        Which features are numbers of categories.
-
-    Attributes
-    ----------
-    classes_ : ndarray
-    prepare_ : ColumnTransformer
-        Makes numbers without gaps of the features.
-    regression_ : LogisticRegression
-        The fitted regression.
+    `categorical_features` is a mask of the features that are numbers of categories.
     """
 
     def __init__(self, *, C: float = 1.0, max_iter: int = 1000, categorical_features: Any = None) -> None:

@@ -32,14 +32,7 @@ NOTHING = Records(None, np.empty(0, np.bool_), Costs(fp=1.0, fn=1.0))
 
 @dataclass(frozen=True)
 class Cut:
-    """The last steps of a decision, from scores to outcomes, with everything chosen that has to be.
-
-    Parameters
-    ----------
-    decision : Decision
-    calibration : Calibration or None
-    threshold : Threshold
-    """
+    """The last steps of a decision, from scores to outcomes, with everything chosen that has to be."""
 
     decision: Decision
     calibration: Calibration | None
@@ -78,13 +71,7 @@ class Evaluation(NamedTuple):
 def apply_cuts(cuts: Sequence[Cut], readings: Readings, costs: Costs | None = None) -> Evaluation:
     """Return scores, outcomes and thresholds of many decisions.
 
-    Parameters
-    ----------
-    cuts : sequence of Cut
-    readings : Readings
-        The scores of the records.
-    costs : Costs or None, default=None
-        Their costs as known when deciding; None is enough where no threshold depends on them.
+    `costs` are those of the records as known when deciding; None is enough where no threshold depends on them.
     """
     calibrated: dict[tuple[Source, Calibration | None], Floats] = {}
     scores: list[Floats] = []

@@ -43,15 +43,6 @@ class Source(NamedTuple):
 class Readings:
     """The scores of some records by all sources that some decisions need.
 
-    Parameters
-    ----------
-    scores : dict of Source to ndarray of shape (n_records,)
-        Mean probabilities or shares of votes; NaN for records that every member was trained on (out-of-bag).
-    total_weight : dict of Source to ndarray of shape (n_records,)
-        The total weight of the votes, for sources where a calibration needs it.
-    output : {"average", "vote"}
-        The score of the ensemble for decisions that leave it open.
-
     Examples
     --------
     Two models, each read on the records that it was not trained on, give scores of all records:
@@ -74,9 +65,9 @@ class Readings:
     (400, 2)
     """
 
-    scores: Mapping[Source, Floats]
-    total_weight: Mapping[Source, Floats]
-    output: str = "average"
+    scores: Mapping[Source, Floats]  # NaN for records that every member was trained on (out-of-bag)
+    total_weight: Mapping[Source, Floats]  # of the votes, for sources where a calibration needs it
+    output: str = "average"  # the score of the ensemble for decisions that leave it open: or "vote"
 
     def __len__(self) -> int:
         return next(iter(self.scores.values())).size
@@ -103,14 +94,9 @@ class Readings:
 
     @classmethod
     def join(cls, parts: Sequence[Readings], rows: Sequence[NDArray[np.intp]]) -> Readings:
-        """Put the scores of several models together, each for records of its own.
+        """Put the scores of several models together, each for records of its own, by the same decisions.
 
-        Parameters
-        ----------
-        parts : sequence of Readings
-            For the same decisions.
-        rows : sequence of ndarray
-            The row numbers of the records of each part: together every number from 0 on, once.
+        `rows` are the row numbers of the records of each part: together every number from 0 on, once.
         """
         order = np.argsort(np.concatenate(rows), kind="stable")
         if not np.array_equal(np.concatenate(rows)[order], np.arange(order.size)):

@@ -89,23 +89,10 @@ def tally(
 ) -> tuple[Floats, Floats, Floats]:
     """Return mean probabilities, shares of positive votes, and the total weights they are shares of.
 
-    Parameters
-    ----------
-    ids : ndarray of shape (n_records, n_members)
-        The leaf of each record in each member.
-    ballot : Ballot
-        The leaves, and how votes are cast and weighed.
-    threshold : ndarray of shape (n_records,)
-        T_cs of each record; any numbers where no column goes by it.
-    out_of_bag : ndarray of shape (n_records, n_members), default=None
-        Which members did not see a record in training, and vote on it; None if all vote. Records without votes get
-        NaN. A share of votes that weigh nothing is one half.
-    n_threads : int, default=1
-
-    Returns
-    -------
-    average : ndarray of shape (n_records, n_kinds)
-    share, total : ndarray of shape (n_records, n_columns, n_weights)
+    `ids` are the leaf of each record in each member, `threshold` the records' T_cs: any numbers where no column goes by
+    it. `out_of_bag` says which members did not see a record in training, and vote on it; None if all vote. Records
+    without votes get NaN; a share of votes that weigh nothing is one half. The mean has the shape (n_records, n_kinds),
+    shares and totals (n_records, n_columns, n_weights).
     """
     n = ids.shape[0]
     _, n_columns, n_weights = ballot.weight.shape

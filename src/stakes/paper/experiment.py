@@ -36,27 +36,14 @@ PARTIAL_NOTE = (
 
 @dataclass(frozen=True)
 class PaperResult:
-    """The results of an application.
-
-    Attributes
-    ----------
-    application : Application
-    models : polars.DataFrame
-        All models of all trials, averaged over repeats.
-    tables : list of PaperTable
-    findings : list of Finding
-    notes : list of str
-        What was run, and on what.
-    page : Path
-        The page in markdown; next to it, the same in a CSV file, and all models in a Parquet file.
-    """
+    """The results of an application."""
 
     application: Application
-    models: pl.DataFrame
+    models: pl.DataFrame  # all models of all trials, averaged over repeats
     tables: list[PaperTable]
     findings: list[Finding]
-    notes: list[str]
-    page: Path
+    notes: list[str]  # what was run, and on what
+    page: Path  # in markdown; next to it, the same in a CSV file, and all models in a Parquet file
 
 
 def run_paper(

@@ -58,79 +58,37 @@ QUICK: dict[str, Any] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Application:
-    """One of the three applications.
-
-    Attributes
-    ----------
-    name, title : str
-    load : callable
-        From a directory to the records.
-    measure : str
-        What models are compared by.
-    unlimited : str
-        What they are compared by without a limit: the same, unless that means something only within limits.
-    shown : tuple of str
-        The figures of its tables.
-    train_costs : tuple of str
-        What models are trained by: see `Trial`.
-    record_costs : str
-        How training costs that depend on the record are written; ``{fp}`` is the overhead.
-    overheads : tuple of float
-        What a false alarm may cost, where that is not known; the last one is for a quick look.
-    limits : tuple of float or None
-        The largest false positive rates, with a table for each.
-    tree : dict
-        The trees of bagging and of random decision forests.
-    """
+    """One of the three applications."""
 
     name: str
     title: str
-    load: Callable[[Path], CostDataset]
-    measure: str
-    unlimited: str
-    shown: tuple[str, ...]
-    train_costs: tuple[str, ...]
-    record_costs: str
-    overheads: tuple[float, ...] = ()
-    limits: tuple[float | None, ...] = (None,)
-    tree: dict[str, Any] = field(default_factory=lambda: RPART)
+    load: Callable[[Path], CostDataset]  # from a directory to the records
+    measure: str  # what models are compared by
+    unlimited: str  # what they are compared by without a limit on the false positive rate
+    shown: tuple[str, ...]  # the figures of its tables
+    train_costs: tuple[str, ...]  # what models are trained by: see `Trial`
+    record_costs: str  # how training costs that depend on the record are written; {fp} is the overhead
+    overheads: tuple[float, ...] = ()  # what a false alarm may cost, if not known; a quick look is at the last one
+    limits: tuple[float | None, ...] = (None,)  # the largest false positive rates, with a table for each
+    tree: dict[str, Any] = field(default_factory=lambda: RPART)  # the trees of bagging and of random decision forests
 
 
 @dataclass(frozen=True, kw_only=True)
 class Trial:
-    """Ensembles of an application that are trained and compared under the same conditions.
+    """Ensembles of an application that are trained and compared under the same conditions."""
 
-    Attributes
-    ----------
-    directory : str
-        Where its results are kept, within the directory of the application.
-    dataset : CostDataset
-        All records, with how they are split, and how costs are estimated that are not known when deciding.
-    overhead : float or None
-        What a false alarm costs, where several are tried.
-    stumps : str
-        What the trees of boosting are, in words.
-    methods : tuple of str
-        Names of the catalogue, without ``dm-``: members of every ensemble also vote by T_cs and T_thr.
-    trees, repeats, seed : int
-        Members of an ensemble, and how often training and validation records are drawn anew, from this seed on.
-    train_costs : tuple of str
-        What models are trained by: "record", "class means", or pairs such as "1:6".
-    tree, stump : dict
-        Parameters of the trees of bagging, and of those of boosting.
-    """
-
-    directory: str
+    directory: str  # where its results are kept, within the directory of the application
+    # All records, with how they are split, and how costs are estimated that are not known when deciding.
     dataset: CostDataset
-    overhead: float | None
-    stumps: str
-    methods: tuple[str, ...]
-    trees: int
-    repeats: int
+    overhead: float | None  # what a false alarm costs, where several are tried
+    stumps: str  # what the trees of boosting are, in words
+    methods: tuple[str, ...]  # of the catalogue, without dm-: members of every ensemble also vote by T_cs and T_thr
+    trees: int  # members of an ensemble
+    repeats: int  # how often training and validation records are drawn anew, from this seed on
     seed: int
-    train_costs: tuple[str, ...]
-    tree: dict[str, Any]
-    stump: dict[str, Any]
+    train_costs: tuple[str, ...]  # "record", "class means", or pairs such as "1:6"
+    tree: dict[str, Any]  # parameters of the trees of bagging
+    stump: dict[str, Any]  # and of those of boosting
 
 
 def plan_trials(application: Application, dataset: CostDataset, *, seed: int = 0, quick: bool = False) -> list[Trial]:

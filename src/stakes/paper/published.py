@@ -16,35 +16,17 @@ __all__ = ["DECISION_FIELDS", "PUBLISHED", "PublishedRow"]
 
 @dataclass(frozen=True)
 class PublishedRow:
-    """A row of a printed table.
-
-    Attributes
-    ----------
-    application : {"churn", "fraud", "marketing"}
-    limit : float or None
-        The largest false positive rate of the table.
-    rank : int or None
-        Its number in the table; None for the best model that ignores costs.
-    name : str
-    train_costs : str
-    overhead : float or None
-        What a false alarm costs, where several were tried.
-    printed_costs : str
-        The training costs as printed.
-    decision : Decision
-    figures : dict of str to float
-        By our names of the measures.
-    """
+    """A row of a printed table."""
 
     application: str
-    limit: float | None
-    rank: int | None
+    limit: float | None  # the largest false positive rate of the table
+    rank: int | None  # its number in the table; None for the best model that ignores costs
     name: str
     train_costs: str
-    overhead: float | None
-    printed_costs: str
+    overhead: float | None  # what a false alarm costs, where several were tried
+    printed_costs: str  # the training costs as printed
     decision: Decision
-    figures: dict[str, float]
+    figures: dict[str, float]  # by our names of the measures
 
     @property
     def identity(self) -> dict[str, Any]:

@@ -30,18 +30,8 @@ __all__ = [
 SHARES = ("cost_reduction", "amount_detected", "tpr", "fpr")  # shown as percentages, as the paper does
 ALL_LISTED = 3
 
-LEAVES = {
-    "frequency": "",
-    "laplace": "Laplace",
-    "m_estimate": "m-estim.",
-    "curtailment": "curtail.",
-}
-CALIBRATIONS = {
-    None: "",
-    "logistic": "Logistic",
-    "platt": "Platt",
-    "isotonic": "Isotonic",
-}
+LEAVES = {"frequency": "", "laplace": "Laplace", "m_estimate": "m-estim.", "curtailment": "curtail."}
+CALIBRATIONS = {None: "", "logistic": "Logistic", "platt": "Platt", "isotonic": "Isotonic"}
 ALPHAS = {
     "equal": "1",
     "log_odds": "log((1-ε)/ε)",
@@ -69,56 +59,30 @@ LIKE_PAPER = (
 
 @dataclass(frozen=True)
 class Line:
-    """A model in a table, with its figures as people read them.
+    """A model in a table, with its figures as people read them, in the columns of the paper."""
 
-    Attributes
-    ----------
-    section : str
-        Which part of the table it belongs to.
-    rank : int or None
-        Its place: in the paper's table, or among all of our models that are listed there.
-    name, trees, train_costs, calibration, output, members, threshold, alpha : str
-        The columns of the paper; `trees` is the size of our trees, `members` how those of a DMECC-ensemble decide.
-    figures : dict of str to float
-        Ours on test records; for a row of the paper alone, the printed ones.
-    printed : dict of str to float
-        The paper's, where they stand next to ours.
-    validation : float or None
-        The measure of the application on validation records.
-    """
-
-    section: str
-    rank: int | None
+    section: str  # which part of the table it belongs to
+    rank: int | None  # in the paper's table, or among all of our models that are listed there
     name: str
-    trees: str = ""
+    trees: str = ""  # the size of our trees
     train_costs: str = ""
     calibration: str = ""
     output: str = ""
-    members: str = ""
+    members: str = ""  # how those of a DMECC-ensemble decide
     threshold: str = ""
     alpha: str = ""
-    figures: dict[str, float] | None = None
-    printed: dict[str, float] | None = None
-    validation: float | None = None
+    figures: dict[str, float] | None = None  # ours on test records; for a row of the paper alone, the printed ones
+    printed: dict[str, float] | None = None  # the paper's, where they stand next to ours
+    validation: float | None = None  # the measure of the application on validation records
 
 
 @dataclass(frozen=True)
 class PaperTable:
-    """What the paper has in one table, and what we have.
+    """What the paper has in one table, and what we have."""
 
-    Attributes
-    ----------
-    limit : float or None
-        The largest false positive rate.
-    same : list of Line
-        The rows of the paper, with our figures for the same model.
-    best : list of Line
-        Our best models in several sections, the best without costs, and the trivial decisions.
-    """
-
-    limit: float | None
-    same: list[Line]
-    best: list[Line]
+    limit: float | None  # the largest false positive rate
+    same: list[Line]  # the rows of the paper, with our figures for the same model
+    best: list[Line]  # our best models in several sections, the best without costs, and the trivial decisions
 
 
 def published_rows(application: str, limit: float | None) -> list[PublishedRow]:

@@ -17,26 +17,11 @@ __all__ = ["Draws"]
 
 
 class Draws:
-    """Draws samples of the same records, with what they share prepared once.
+    """Draws samples of the same records, with what they share prepared once, by `rng`.
 
-    Parameters
-    ----------
-    sampler : MemberSampler
-    positive : ndarray of shape (n_records,), dtype=bool
-    costs : Costs
-    X : array-like or data frame
-        The features as given by the user.
-    rng : numpy.random.Generator
-        For what is drawn once.
-    n_draws : int
-        How many samples will be drawn.
-    presample : bool, default=False
-        Sample once, and draw bootstraps of the result.
-
-    Attributes
-    ----------
-    has_copies : bool
-        Whether samples repeat records on purpose, so that small leaves may hold nothing but copies of one record.
+    `X` has the features as given by the user. With `presample` the records are sampled once, and bootstraps of the
+    result are drawn. `has_copies` says whether samples repeat records on purpose, so that small leaves may hold nothing
+    but copies of one record.
     """
 
     def __init__(

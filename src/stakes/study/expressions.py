@@ -59,21 +59,11 @@ OPERATORS: dict[type[ast.AST], Callable[..., Value]] = {
 
 @dataclass(frozen=True)
 class Expression:
-    """An expression that was read, and can be evaluated for any number of frames.
+    """An expression that was read, and can be evaluated for any number of frames."""
 
-    Attributes
-    ----------
-    text : str
-        As it was given.
-    what : str
-        What it is for.
-    columns : tuple of str
-        The columns that it needs.
-    """
-
-    text: str
-    what: str
-    columns: tuple[str, ...]
+    text: str  # as it was given
+    what: str  # what it is for
+    columns: tuple[str, ...]  # that it needs
     _tree: ast.expr
     _leaves: dict[str, float | str]  # numbers and columns, by the names that stand for them
 

@@ -30,21 +30,9 @@ LOSS_TOLERANCE = 1e-10
 def prune(nodes: Nodes, method: str, validation: NDArray[Any], train: NDArray[Any] | None = None) -> Nodes:
     """Return the tree cut back by one of the methods in PRUNINGS.
 
-    Parameters
-    ----------
-    nodes : Nodes
-        One tree, as grown.
-    method : {"cost_complexity", "reduced_error"}
-        How to prune.
-    validation : ndarray of shape (n_nodes, 2)
-        What the negatives and the positives among the validation records lose when mistaken; see `node_sums`.
-    train : ndarray of shape (n_nodes, 2), default=None
-        The same of the training records; by default ``nodes.weights``: what the tree was grown on.
-
-    Returns
-    -------
-    Nodes
-        The nodes that are left, in their old order.
+    `validation` has what the negatives and the positives among the validation records lose when mistaken (`node_sums`),
+    `train` the same of the training records: by default ``nodes.weights``, what the tree was grown on. The nodes that
+    are left are in their old order.
 
     Examples
     --------
@@ -85,23 +73,11 @@ def trim(nodes: Nodes, cp: float) -> Nodes:
 
 
 def node_sums(nodes: Nodes, leaf: NDArray[Any], y: NDArray[Any], amount: NDArray[Any]) -> Floats:
-    """Return the sum of `amount` over the negatives and over the positives of each node.
+    """Return the sum of `amount` over the negatives and over the positives of each node of one tree.
 
-    Parameters
-    ----------
-    nodes : Nodes
-        One tree.
-    leaf : ndarray of shape (n_records,)
-        The number of the leaf that each record reaches; see `Trees.apply`.
-    y : ndarray of shape (n_records,)
-        The class of each record, 0 or 1.
-    amount : ndarray of shape (n_records,)
-        What a mistake on each record counts: 1 or its weight for errors, ``costs.of(y)`` for costs.
-
-    Returns
-    -------
-    ndarray of shape (n_nodes, 2)
-        Laid out as ``nodes.counts`` and ``nodes.weights``.
+    `leaf` is the number of the leaf that each record reaches (`Trees.apply`), `y` its class, 0 or 1, and `amount` what
+    a mistake on it counts: 1 or its weight for errors, ``costs.of(y)`` for costs. Sums are laid out as
+    ``nodes.counts``.
     """
     leaves = np.flatnonzero(nodes.feature < 0)
     at_leaf = np.bincount(2 * leaf.astype(np.intp) + y.astype(np.intp), _fixed_point(amount), 2 * leaves.size)

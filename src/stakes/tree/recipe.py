@@ -72,23 +72,10 @@ class TreeRecipe:
         cost_weight: Floats | None = None,
         validation: Records | None = None,
     ) -> Nodes:
-        """Grow a tree, and prune it where asked to.
+        """Grow a tree on binned records by some of the features, and prune it on `validation` where asked to.
 
-        Parameters
-        ----------
-        records : Records
-            The training records, binned.
-        feature_bins : FeatureBins
-            What their bins stand for.
-        features : ndarray
-            The features that the tree may use.
-        seed : int
-        multiplicity : ndarray of shape (n_records,), default=None
-            How often each record is in the sample; once by default.
-        cost_weight : ndarray of shape (n_records,), default=None
-            Weights of FRAMEWORK 4, by which the nodes' ``weights`` count, but not their ``counts``.
-        validation : Records, default=None
-            The records to prune on.
+        `multiplicity` is how often each record is in the sample, once by default; `cost_weight` has the weights of
+        FRAMEWORK 4, by which the nodes' ``weights`` count, but not their ``counts``.
         """
         bins, positive = records.X, records.positive.view(np.uint8)
         times = np.ones(len(records), np.int32) if multiplicity is None else multiplicity.astype(np.int32)

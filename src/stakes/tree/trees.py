@@ -23,17 +23,10 @@ class Trees:
 
     Leaves are numbered through all trees, in the order of their nodes. Where a record ends up in a tree is the
     number of a leaf, and whatever is known of leaves is an array over these numbers.
-
-    Parameters
-    ----------
-    nodes : Nodes
-        The nodes of all trees, one tree after the other.
-    sizes : ndarray of shape (n_trees,)
-        How many nodes each tree has.
     """
 
-    nodes: Nodes
-    sizes: Ints
+    nodes: Nodes  # of all trees, one tree after the other
+    sizes: Ints  # how many nodes each tree has
 
     @classmethod
     def join(cls, grown: Iterable[Nodes]) -> Trees:
