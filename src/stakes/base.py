@@ -18,11 +18,11 @@ from stakes.costs import Costs
 from stakes.estimation import CostEstimators
 from stakes.exceptions import CostsNeededError
 from stakes.metrics import savings_score
+from stakes.metrics.bill import COST_NAMES
 from stakes.table import check_not_empty, check_table
 
 __all__ = ["COST_NAMES", "CostClassifier", "check_features"]
 
-COST_NAMES = ("fp_cost", "fn_cost", "tp_cost", "tn_cost")
 _COSTS_REQUESTED = dict.fromkeys(COST_NAMES, True)
 
 

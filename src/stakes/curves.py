@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from stakes._docs import documented
+from stakes._typing import Bools, Floats
 from stakes._validation import check_value, choice
 from stakes.costs import Costs
 from stakes.decision.thresholds import finite_scores, positives, record_weights
@@ -33,9 +34,6 @@ __all__ = [
     "savings_of",
     "sensitivity_curve",
 ]
-
-Floats = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 
 
 class CostCurve(NamedTuple):
@@ -111,15 +109,7 @@ def cost_curve(
 
 
 class RocPoints(NamedTuple):
-    """False and true positive rates of every threshold, from all records positive to none.
-
-    Examples
-    --------
-    >>> from stakes.curves import roc_points
-    >>> points = roc_points([0, 1, 0, 1], [0.2, 0.4, 0.6, 0.8])
-    >>> points.tpr[points.fpr <= 0.5].max()
-    np.float64(1.0)
-    """
+    """False and true positive rates of every threshold, from all records positive to none."""
 
     fpr: Floats
     tpr: Floats
@@ -158,15 +148,7 @@ def roc_points(
 
 
 class OperatingPoint(NamedTuple):
-    """Where decisions lie in the ROC plane.
-
-    Examples
-    --------
-    >>> from stakes.curves import operating_point
-    >>> point = operating_point([0, 0, 1, 1], [0, 1, 1, 1])
-    >>> point.tpr - point.fpr
-    0.5
-    """
+    """Where decisions lie in the ROC plane."""
 
     fpr: float
     tpr: float
@@ -202,16 +184,7 @@ def operating_point(
 class IsoCostLines(NamedTuple):
     """Lines of equal cost in the ROC plane, from where they enter the unit square to where they leave it.
 
-    Examples
-    --------
-    To be drawn as ``ax.plot(lines.fpr.T, lines.tpr.T)``:
-
-    >>> from stakes.curves import iso_cost_lines
-    >>> lines = iso_cost_lines([1, 0, 0, 0, 0], fp_cost=5, fn_cost=40)
-    >>> lines.cost
-    array([ 5., 10., 15., 20.])
-    >>> lines.fpr.shape
-    (4, 2)
+    To be drawn as ``ax.plot(lines.fpr.T, lines.tpr.T)``.
     """
 
     cost: Floats
@@ -352,17 +325,7 @@ def gain_curve(
 
 
 class ReliabilityCurve(NamedTuple):
-    """Predicted probabilities and observed shares of positives, by bins that have records.
-
-    Examples
-    --------
-    >>> from stakes.curves import reliability_curve
-    >>> curve = reliability_curve([0, 1, 0, 1, 1, 1], [0.2, 0.2, 0.2, 0.6, 0.6, 0.6], n_bins=2, strategy="uniform")
-    >>> (curve.observed - curve.predicted).round(2)
-    array([0.13, 0.4 ])
-    >>> curve.counts
-    array([3, 3])
-    """
+    """Probabilities and what came of them, by bins that have records."""
 
     predicted: Floats  # mean probability
     observed: Floats  # share of positives
@@ -440,17 +403,7 @@ def reliability_curve(
 
 
 class SensitivityCurve(NamedTuple):
-    """Savings at changed costs.
-
-    Examples
-    --------
-    Where a miss costs at least what it is taken to cost, these decisions are worth something:
-
-    >>> from stakes.curves import sensitivity_curve
-    >>> curve = sensitivity_curve([0, 0, 1, 1], y_pred=[0, 1, 1, 1], fp_cost=4, fn_cost=2, factors=[0.5, 1, 2])
-    >>> curve.savings
-    array([-1. ,  0. ,  0.5])
-    """
+    """Savings at changed costs."""
 
     factors: Floats
     savings: Floats
@@ -533,7 +486,7 @@ def sensitivity_curve(
 @documented
 def decide_by_costs(
     y_score: ArrayLike, *, fp_cost: ArrayLike, fn_cost: ArrayLike, tp_cost: ArrayLike = 0.0, tn_cost: ArrayLike = 0.0
-) -> Mask:
+) -> Bools:
     """Return which records are worth acting on: those whose probability is above T_cs (MEC, FRAMEWORK 2).
 
     Parameters
@@ -590,7 +543,7 @@ def _rate(part: Floats, whole: float, otherwise: Floats) -> Floats:
     return part / whole if whole > 0 else np.broadcast_to(otherwise, part.shape).copy()
 
 
-def _class_weights(positive: Mask, sample_weight: ArrayLike | None) -> tuple[Floats, Floats]:
+def _class_weights(positive: Bools, sample_weight: ArrayLike | None) -> tuple[Floats, Floats]:
     """Return the weights of the negatives and of the positives, 0 for the others."""
     weight = record_weights(sample_weight, positive.size)
     classes = np.where(positive, 0.0, weight), np.where(positive, weight, 0.0)

@@ -7,18 +7,16 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.stats import rankdata
 from sklearn.metrics import average_precision_score
 
 from stakes._format import money, percent, score
+from stakes._typing import Bools, Floats
 from stakes.costs import Costs
 from stakes.decision.tally import add_up
 
 __all__ = ["MEASURES", "Measure", "Sums", "amounts", "savings_of", "share_of", "sums_of"]
-
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 
 
 class Sums(NamedTuple):
@@ -73,17 +71,6 @@ def savings_of(cost: ArrayLike, baseline: ArrayLike) -> Floats:
     A baseline that is a gain (a negative cost) divides by its size, so that more is still better. A baseline of
     exactly 0 gives 0 for a cost of 0 and minus infinity for any loss.
 
-    Parameters
-    ----------
-    cost : array-like
-        Total costs.
-    baseline : array-like
-        The cost of the cheaper trivial decision.
-
-    Returns
-    -------
-    savings : ndarray
-
     Examples
     --------
     >>> from stakes.measures import savings_of
@@ -97,26 +84,6 @@ def savings_of(cost: ArrayLike, baseline: ArrayLike) -> Floats:
 class Measure:
     """What decisions are judged by.
 
-    Attributes
-    ----------
-    name : str
-        What the study and the command call it.
-    words : str
-        What people call it, amid other words.
-    meaning : str
-        What it says, in a clause.
-    of_sums : callable or None
-        Its values for several decisions, from their `Sums`. None where it is a measure of scores.
-    of_scores : callable or None
-        Its value for one vector of scores, from the classes and the scores. None where it is a measure of decisions.
-    higher_is_better : bool
-    needs_costs : bool
-        Whether it means something only where costs are known.
-    compares : bool
-        Whether models can be compared by it: not by how much they act, for instance.
-    write : callable
-        A value of it, as text.
-
     Examples
     --------
     >>> from stakes.measures import MEASURES
@@ -125,15 +92,15 @@ class Measure:
     ('Savings', True, '26.5%')
     """
 
-    name: str
-    words: str
-    meaning: str
-    of_sums: Callable[[Sums], Floats] | None = None
-    of_scores: Callable[[Bools, Floats], float] | None = None
+    name: str  # in the study and the command
+    words: str  # what people call it, amid other words
+    meaning: str  # what it says, in a clause
+    of_sums: Callable[[Sums], Floats] | None = None  # of several decisions; None for a measure of scores
+    of_scores: Callable[[Bools, Floats], float] | None = None  # of the classes and one vector of scores
     higher_is_better: bool = True
-    needs_costs: bool = False
-    compares: bool = True
-    write: Callable[[float | None], str] = score
+    needs_costs: bool = False  # whether it means something only where costs are known
+    compares: bool = True  # whether models can be compared by it: not by how much they act, for instance
+    write: Callable[[float | None], str] = score  # a value of it, as text
 
     @property
     def title(self) -> str:

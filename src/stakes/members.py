@@ -14,15 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stakes._rows import take_columns
-from stakes._typing import Bytes
+from stakes._typing import Bytes, Floats
 from stakes.exceptions import DecisionError
 from stakes.sampling.prior import prior_correction
 from stakes.tree.leaves import AUTO, leaf_labels, leaf_probabilities, node_weights
 from stakes.tree.trees import Trees
 
 __all__ = ["LeafAssignment", "LeafTable", "ModelMembers", "Prior", "TreeMembers"]
-
-Floats = NDArray[np.float64]
 
 
 class Prior(NamedTuple):

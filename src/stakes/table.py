@@ -20,11 +20,7 @@ Column = NDArray[Any] | pl.Series
 class Table:
     """The records as columns; a numeric array is kept as it is, without a copy.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n_records, n_features), or list of Column
-    names : list of str or None
-        What to call the features; ``x0, x1, ...`` where the input has no names.
+    Features are called ``x0, x1, ...`` where the input has no names.
     """
 
     def __init__(self, values: NDArray[Any] | list[Column], names: list[str] | None = None) -> None:

@@ -23,11 +23,6 @@ MAILING_COST = 0.68
 class DonationCosts:
     """Costs of a mailing, with the would-be donation estimated by a linear regression on training donors.
 
-    Parameters
-    ----------
-    features : tuple of str
-        The numeric columns to regress the donation on.
-
     Examples
     --------
     Half of a usual gift was given by the first two; the third gave nothing, and is thought to give half as well:
@@ -40,7 +35,7 @@ class DonationCosts:
     (0.68, array([ 4.32, 19.32,  9.32]))
     """
 
-    features: tuple[str, ...]
+    features: tuple[str, ...]  # the numeric columns to regress the donation on
 
     def __call__(self, frame: pl.DataFrame, donation: NDArray[np.float64], train: Rows) -> tuple[Costs, Costs]:
         """Return the costs known after the mailing, and those known before it.

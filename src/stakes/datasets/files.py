@@ -25,27 +25,14 @@ class Table:
     """A table that users bring along: the file names it goes by, and where to get it.
 
     Columns of text come back stripped, with blanks (and the lone dots of SAS) as nulls.
-
-    Parameters
-    ----------
-    title : str
-        What it is, for messages.
-    names : tuple of str
-        Accepted file names, the preferred one first; letter case does not matter. A ZIP archive holds
-        one of the text files.
-    publisher : str
-        Where the original is published.
-    openml_id : int or None
-        Its number at OpenML.
-    hint : str
-        A further way out, for the message when there is no such file.
+    Letter case does not matter in file names; a ZIP archive holds one of the text files.
     """
 
-    title: str
-    names: tuple[str, ...]
-    publisher: str
-    openml_id: int | None = None
-    hint: str = ""
+    title: str  # for messages
+    names: tuple[str, ...]  # of files, the preferred one first
+    publisher: str  # where the original is published
+    openml_id: int | None = None  # its number at OpenML
+    hint: str = ""  # a further way out, for the message when there is no such file
 
     def read(self, data_dir: DataDir, columns: Sequence[str]) -> pl.DataFrame:
         """Read columns of the table from its file in `data_dir`, or in the directory that STAKES_DATA names."""

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from stakes._typing import Bools, Floats
 from stakes.costs import Costs
 from stakes.decision.calibration import Calibration, fit_calibration
 from stakes.decision.decision import Decision
@@ -19,8 +20,6 @@ from stakes.records import Records
 
 __all__ = ["Cut", "Evaluation", "apply_cuts", "fit_cuts", "fixed_cut"]
 
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 
 NO_RECORDS = (
     "this decision chooses something on validation records, and none were kept: fit with validation= or X_val=, or "

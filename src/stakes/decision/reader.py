@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from stakes._typing import Bools, Floats
 from stakes.costs import Costs
 from stakes.decision.calibration import CALIBRATIONS
 from stakes.decision.decision import Decision
@@ -24,9 +25,6 @@ from stakes.members import LeafAssignment, LeafTable
 from stakes.records import Records
 
 __all__ = ["Reader", "Votes", "cost_share"]
-
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 
 
 CAST_BY_COST = ("by_cost", "signed")
@@ -51,20 +49,9 @@ class Votes(NamedTuple):
 class Reader:
     """Reads the scores of some decisions off the members of one ensemble.
 
-    Parameters
-    ----------
-    decisions : sequence of Decision
-    votes : Votes, default=None
-        How the ensemble votes where a decision leaves it open.
-
-    Attributes
-    ----------
-    sources : list of Source
-        The distinct scores to read.
-    member_thresholds_ : dict of str to ndarray of shape (n_members,)
-        By leaf probability: the cheapest threshold of each member on the records of `fit`.
-    member_errors_ : dict of (str, str) to ndarray of shape (n_members,)
-        By way of voting and leaf probability: the error of each member, weighted by cost.
+    `votes` says how the ensemble votes where a decision leaves it open, and `sources` lists the distinct scores to
+    read. Chosen in `fit`: by leaf probability the cheapest threshold of each member (`member_thresholds_`), and by way
+    of voting and leaf probability the error of each member, weighted by cost (`member_errors_`).
     """
 
     def __init__(self, decisions: Sequence[Decision], votes: Votes | None = None) -> None:
@@ -108,14 +95,8 @@ class Reader:
     def fit(self, assignment: LeafAssignment, records: Records, out_of_bag: Bools | None = None) -> Self:
         """Choose the thresholds of members, and find their errors, on records with known classes.
 
-        Parameters
-        ----------
-        assignment : LeafAssignment
-            The leaves of the records in the members.
-        records : Records
-            Members vote by the known costs, and are charged by the real ones.
-        out_of_bag : ndarray of shape (n_records, n_members) or None, default=None
-            Whether each member was not trained on each record, and so judges it; None if all judge all.
+        Members vote by the known costs, and are charged by the real ones. `out_of_bag`, of shape (n_records,
+        n_members), says which were not trained on a record, and so judge it; None if all judge all.
         """
         leaves, ids, loss = assignment.leaves, assignment.ids, records.loss
         counts = np.empty((0, 0), np.bool_) if out_of_bag is None else out_of_bag
@@ -142,24 +123,12 @@ class Reader:
         return self
 
     def read(
-        self,
-        assignment: LeafAssignment,
-        costs: Costs | None,
-        *,
-        out_of_bag: Bools | None = None,
-        n_threads: int = 1,
+        self, assignment: LeafAssignment, costs: Costs | None, *, out_of_bag: Bools | None = None, n_threads: int = 1
     ) -> Readings:
         """Return the scores of all sources.
 
-        Parameters
-        ----------
-        assignment : LeafAssignment
-            The leaves of the records in the members.
-        costs : Costs or None
-            Their costs as known when deciding; None is enough where no score needs them.
-        out_of_bag : ndarray of shape (n_records, n_members), default=None
-            Whether a member judges a record; records that no member judges get NaN. None if all judge all.
-        n_threads : int, default=1
+        `costs` are those known when deciding; None is enough where no score needs them. Records that no member judges
+        (`out_of_bag`, as in `fit`) get NaN.
         """
         if costs is None and self.needs_costs:
             raise CostsNeededError("this decision needs the costs of the records: pass fp_cost= and fn_cost=")

@@ -9,13 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from stakes._typing import Bools, Floats
 from stakes.decision.decision import Decision
 from stakes.tree.leaves import AUTO
 
 __all__ = ["OWN", "Readings", "Source"]
 
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 
 # The vote weight of a decision that leaves it to the ensemble.
 OWN = "own"

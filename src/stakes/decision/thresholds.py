@@ -88,16 +88,7 @@ def tuned_threshold(
 
 
 class Cut(NamedTuple):
-    """A threshold, above which records are positive, and the total cost of deciding so.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from stakes.decision.thresholds import best_cut
-    >>> cut = best_cut(np.array([0.2, 0.6]), np.array([0.0, 30.0]), np.array([5.0, 0.0]))
-    >>> cut.threshold, cut.cost
-    (0.4, 0.0)
-    """
+    """A threshold, above which records are positive, and the total cost of deciding so."""
 
     threshold: float
     cost: float
@@ -115,22 +106,10 @@ def best_cut(
     An entry may stand for one record or for many with the same score (a leaf of a tree), and a score may occur in
     several entries.
 
-    Parameters
-    ----------
-    scores : ndarray of shape (n,)
-        Finite scores in any order.
-    cost_if_negative, cost_if_positive : ndarray of shape (n,)
-        What each entry costs when decided negative (the sum of C_FN over its positives) and when decided positive (the
-        sum of C_FP over its negatives); not negative.
-    limits : iterable of (ndarray of shape (n,), float)
-        Restrictions ``(counts, at_most)``: of all `counts`, at most this share may be above the cut. The number of
-        negatives in each entry limits the false positive rate, the number of records the share acted on. To
-        make nothing positive is always allowed.
-
-    Returns
-    -------
-    cut : Cut
-        The threshold, chosen among ties as by `tuned_threshold`, and its total cost.
+    Costs are not negative: the sum of C_FN over the positives of an entry, and that of C_FP over its negatives. Of the
+    `counts` of a limit ``(counts, at_most)``, at most this share may be above the cut: the number of negatives in each
+    entry limits the false positive rate, the number of records the share acted on. To make nothing positive is always
+    allowed. Ties are resolved as by `tuned_threshold`.
 
     Examples
     --------

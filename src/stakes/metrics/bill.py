@@ -5,15 +5,14 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from stakes._typing import Bools, Floats
 from stakes.costs import Costs, per_record
 from stakes.decision.thresholds import positives, record_weights
 
 __all__ = ["COST_NAMES", "Bill"]
 
-Floats = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 
 COST_NAMES = ("fp_cost", "fn_cost", "tp_cost", "tn_cost")
 
@@ -23,7 +22,7 @@ class Bill(NamedTuple):
 
     if_negative: Floats
     if_positive: Floats
-    acted: list[Mask]
+    acted: list[Bools]
 
     @classmethod
     def of(
@@ -50,10 +49,10 @@ class Bill(NamedTuple):
         if_negative, if_positive = weight * np.where(positive, fn, tn), weight * np.where(positive, tp, fp)
         return cls(if_negative, if_positive, acted)
 
-    def per_record(self, acted: Mask | bool) -> Floats:
+    def per_record(self, acted: Bools | bool) -> Floats:
         """Return what each record costs by some decisions."""
         return np.where(acted, self.if_positive, self.if_negative)
 
-    def total(self, acted: Mask | bool) -> float:
+    def total(self, acted: Bools | bool) -> float:
         """Return what all records cost by some decisions."""
         return float(self.per_record(acted).sum())

@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from stakes._docs import documented
+from stakes._typing import Floats
 from stakes.metrics.bill import Bill
 
 __all__ = ["Interval", "cost_difference_interval", "cost_interval"]
-
-Floats = NDArray[np.float64]
 
 
 class Interval(NamedTuple):

@@ -12,6 +12,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from stakes._format import money, percent
+from stakes._typing import Floats
 from stakes.metrics.scorer import taken_by_predict
 
 if TYPE_CHECKING:
@@ -42,7 +43,6 @@ __all__ = [
     "upright",
 ]
 
-Floats = NDArray[np.float64]
 
 # Lines to compare with: behind the curves, and quieter.
 REFERENCE: dict[str, Any] = {"color": "0.45", "linewidth": 1, "linestyle": "--", "zorder": 1}

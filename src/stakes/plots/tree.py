@@ -51,13 +51,7 @@ def boxes_of(
     max_categories: int,
     digits: int,
 ) -> list[Box]:
-    """Return the nodes of one tree, each after those above it, with places and texts.
-
-    Parameters
-    ----------
-    nodes, binning, weights, class_names, max_depth, max_categories, digits
-        As for `stakes.tree.export.export_text`.
-    """
+    """Return the nodes of one tree, each after those above it, with places and texts; options as of `export_text`."""
     words = _Words(nodes, binning, weights, None, class_names, max_categories, digits)
     visited = list(_visit(nodes, max_depth))
     x: dict[int, float] = {}

@@ -302,15 +302,7 @@ def with_class_means(costs: Costs, y: NDArray[Any], method: str) -> Costs:
 
 
 def split_classes(y: NDArray[Any]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Return the rows of the positives and those of the negatives, neither of them empty.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from stakes.sampling.base import split_classes
-    >>> split_classes(np.array([0, 1, 0]))
-    (array([1]), array([0, 2]))
-    """
+    """Return the rows of the positives and those of the negatives, neither of them empty."""
     is_positive = y == 1
     positives, negatives = np.flatnonzero(is_positive), np.flatnonzero(~is_positive)
     if not (positives.size and negatives.size):

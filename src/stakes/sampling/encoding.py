@@ -26,15 +26,10 @@ def column_names(X: Any) -> list[Any]:
 
 
 def categorical_columns(X: Any, given: ArrayLike | None = None) -> NDArray[np.bool_]:
-    """Return which columns are categorical.
+    """Return which columns are categorical: as given by a mask, column numbers or column names.
 
-    Parameters
-    ----------
-    X : array-like, sparse matrix or data frame of shape (n_records, n_features)
-        Features.
-    given : array-like of bool, int or str, default=None
-        A mask, column numbers or column names. By default the columns of text, categories and booleans of a data
-        frame, and those of an array of objects that hold anything but numbers.
+    By default the columns of text, categories and booleans of a data frame, and those of an array of objects that hold
+    anything but numbers.
     """
     names = column_names(X)
     if given is None and is_sparse(X):

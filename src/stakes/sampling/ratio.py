@@ -15,8 +15,29 @@ from stakes.sampling.base import MAX_RECORDS, CostSampler, Counts, split_classes
 __all__ = ["HybridSampler", "OverSampler", "UnderSampler", "class_sizes", "cost_ratio"]
 
 
+class RatioSampler(CostSampler):
+    """Base of the samplers that cut one class, and grow the other, to the ratio of the costs."""
+
+    share: float  # of the work done by cutting
+    constant_costs_only = True
+
+    def counts(self, y: NDArray[Any], costs: Costs, rng: np.random.Generator, X: Any = None) -> Counts:
+        """Draw how often each record occurs. See :meth:`MemberSampler.counts`."""
+        if not 0 <= self.share <= 1:
+            raise SamplingError(f"share={self.share!r} is not between 0 (over-sampling) and 1 (under-sampling)")
+        classes = split_classes(y)
+        sizes = class_sizes(classes[0].size, classes[1].size, cost_ratio(costs.class_means(y)), self.share)
+        counts = np.zeros(y.size, dtype=np.int64)
+        for rows, size in zip(classes, sizes, strict=True):
+            if size < rows.size:
+                counts[_some(rows, size, rng)] = 1
+            else:
+                counts[rows] = 1 + _throw(size - rows.size, rows.size, rng)
+        return counts
+
+
 @documented
-class UnderSampler(CostSampler):
+class UnderSampler(RatioSampler):
     """Cut the cheaper class, at random and without replacement, to the ratio of the costs.
 
     With rho = C_FN / C_FP above 1 all positives are kept and ``round(N- / rho)`` of the negatives; below 1 the
@@ -42,15 +63,11 @@ class UnderSampler(CostSampler):
     {0: 2, 1: 2}
     """
 
-    constant_costs_only = True
-
-    def counts(self, y: NDArray[Any], costs: Costs, rng: np.random.Generator, X: Any = None) -> Counts:
-        """Draw ones and zeros: which records are kept. See :meth:`MemberSampler.counts`."""
-        return _ratio_counts(y, costs, rng, share=1.0)
+    share = 1.0
 
 
 @documented
-class OverSampler(CostSampler):
+class OverSampler(RatioSampler):
     """Grow the dearer class, by random duplicates, to the ratio of the costs.
 
     With rho = C_FN / C_FP above 1 the positives become ``round(N+ * rho)``; below 1 the negatives become
@@ -75,17 +92,13 @@ class OverSampler(CostSampler):
     {0: 10, 1: 10}
     """
 
-    constant_costs_only = True
+    share = 0.0
     repeats_records = True
     makes_copies = True
 
-    def counts(self, y: NDArray[Any], costs: Costs, rng: np.random.Generator, X: Any = None) -> Counts:
-        """Draw how often each record occurs, at least once. See :meth:`MemberSampler.counts`."""
-        return _ratio_counts(y, costs, rng, share=0.0)
-
 
 @documented
-class HybridSampler(CostSampler):
+class HybridSampler(RatioSampler):
     """Bring the classes to the ratio of the costs partly by cutting one, partly by growing the other.
 
     With rho = C_FN / C_FP above 1 the negatives are cut to ``round(N- / rho ** share)`` and the positives grown to
@@ -112,7 +125,6 @@ class HybridSampler(CostSampler):
     {0: 5, 1: 4}
     """
 
-    constant_costs_only = True
     repeats_records = True
     makes_copies = True
 
@@ -128,23 +140,9 @@ class HybridSampler(CostSampler):
         super().__init__(fp_cost=fp_cost, fn_cost=fn_cost, pos_label=pos_label, random_state=random_state)
         self.share = share
 
-    def counts(self, y: NDArray[Any], costs: Costs, rng: np.random.Generator, X: Any = None) -> Counts:
-        """Draw how often each record occurs. See :meth:`MemberSampler.counts`."""
-        if not 0 <= self.share <= 1:
-            raise SamplingError(f"share={self.share!r} is not between 0 (over-sampling) and 1 (under-sampling)")
-        return _ratio_counts(y, costs, rng, share=self.share)
-
 
 def cost_ratio(costs: Costs) -> float:
-    """Return rho = C_FN / C_FP of constant costs: 1 where both are zero, infinite where only C_FP is.
-
-    Examples
-    --------
-    >>> from stakes import Costs
-    >>> from stakes.sampling.ratio import cost_ratio
-    >>> cost_ratio(Costs(fp=5, fn=20))
-    4.0
-    """
+    """Return rho = C_FN / C_FP of constant costs: 1 where both are zero, infinite where only C_FP is."""
     fp, fn = float(costs.fp), float(costs.fn)
     if fp == fn:
         return 1.0
@@ -154,14 +152,7 @@ def cost_ratio(costs: Costs) -> float:
 def class_sizes(n_positive: int, n_negative: int, rho: float, share: float) -> tuple[int, int]:
     """Return the positives and negatives of a sample with class ratio ``n_positive / n_negative * rho``.
 
-    Parameters
-    ----------
-    n_positive, n_negative : int
-        Class sizes of the training set.
-    rho : float
-        Ratio of the costs, C_FN / C_FP.
-    share : float in [0, 1]
-        Share of the work done by cutting one class; the rest is done by growing the other.
+    `rho` is C_FN / C_FP, and `share` that of the work done by cutting one class; the rest is done by growing the other.
 
     Examples
     --------
@@ -185,18 +176,6 @@ def class_sizes(n_positive: int, n_negative: int, rho: float, share: float) -> t
     # A class is never cut away: the last record of it stays.
     kept = max(1, round(cut))
     return (round(grown), kept) if rho >= 1 else (kept, round(grown))
-
-
-def _ratio_counts(y: NDArray[Any], costs: Costs, rng: np.random.Generator, share: float) -> Counts:
-    classes = split_classes(y)
-    sizes = class_sizes(classes[0].size, classes[1].size, cost_ratio(costs.class_means(y)), share)
-    counts = np.zeros(y.size, dtype=np.int64)
-    for rows, size in zip(classes, sizes, strict=True):
-        if size < rows.size:
-            counts[_some(rows, size, rng)] = 1
-        else:
-            counts[rows] = 1 + _throw(size - rows.size, rows.size, rng)
-    return counts
 
 
 def _some(rows: NDArray[np.intp], size: int, rng: np.random.Generator) -> NDArray[np.intp]:

@@ -34,14 +34,6 @@ def check_room(n_sampled: int, n_records: int, n_features: int) -> None:
 
 
 def drawn_rows(counts: NDArray[np.integer], n_features: int) -> NDArray[np.intp]:
-    """Return the row numbers of a sample, each as often as it was drawn.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from stakes.sampling.rows import drawn_rows
-    >>> drawn_rows(np.array([1, 0, 3]), n_features=5)
-    array([0, 2, 2, 2])
-    """
+    """Return the row numbers of a sample, each as often as it was drawn."""
     check_room(int(counts.sum()), counts.size, n_features)
     return np.repeat(np.arange(counts.size), counts)

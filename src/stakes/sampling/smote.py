@@ -119,25 +119,9 @@ class SMOTESampler(CostSampler):
     def synthesize(
         self, X: Any, y: NDArray[Any], costs: Costs, rng: np.random.Generator
     ) -> tuple[Any, NDArray[np.int64]]:
-        """Make the extra records that bring the classes to the ratio of the costs.
+        """Return the extra records that bring the classes to the ratio of the costs, and their class, one for all.
 
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_records, n_features)
-            Features.
-        y : ndarray of shape (n_records,)
-            Classes, 0 or 1.
-        costs : Costs
-            The costs of these records; record-dependent ones are reduced to class means, silently.
-        rng : numpy.random.Generator
-            The only source of randomness.
-
-        Returns
-        -------
-        X_new : array, sparse matrix or data frame of shape (n_new, n_features)
-            The extra records only.
-        y_new : ndarray of shape (n_new,)
-            Their class, the same for all.
+        Record-dependent costs are reduced to class means, silently.
         """
         if X is None:
             raise SamplingError("SMOTESampler makes records between those of X, and X was not given")

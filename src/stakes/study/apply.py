@@ -34,31 +34,16 @@ BATCH = 1 << 16
 
 @dataclass(frozen=True)
 class Applied:
-    """A summary of the decisions on a file.
+    """A summary of the decisions on a file."""
 
-    Attributes
-    ----------
-    out : Path
-        The file with the decisions.
-    n_records, n_positive : int
-        How many records there are, and on how many to act.
-    positive : str
-        What the positive class is called.
-    expected_cost : float or None
-        What the mistakes among these decisions are expected to cost; None where costs or probabilities are not known.
-    expected_saving : float or None
-        How much less that is than acting on no record.
-    notes : list of str
-        What a reader should know.
-    """
-
-    out: Path
+    out: Path  # the file with the decisions
     n_records: int
-    n_positive: int
-    positive: str
+    n_positive: int  # how many records to act on
+    positive: str  # what the positive class is called
+    # Of the mistakes among these decisions; None where costs or probabilities are not known.
     expected_cost: float | None
-    expected_saving: float | None
-    notes: list[str]
+    expected_saving: float | None  # how much less that is than acting on no record
+    notes: list[str]  # what a reader should know
 
 
 def apply_model(

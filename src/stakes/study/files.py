@@ -247,16 +247,8 @@ def _unlike_numbers(texts: pl.Series, numbers: pl.Series) -> pl.Series:
 def conform(frame: pl.DataFrame, kinds: Mapping[str, str], *, source: str, first_record: int = 1) -> pl.DataFrame:
     """Return the named columns of new records in the types that a model knows them in.
 
-    Parameters
-    ----------
-    frame : polars.DataFrame
-        The new records, in the types of a Parquet file, or all as texts.
-    kinds : dict of str to str
-        The columns, with "number", "text", "boolean", "date", "datetime" or "time".
-    source : str
-        What to call the records in errors.
-    first_record : int, default=1
-        The number of the first record in its file.
+    The records come in the types of a Parquet file, or all as texts. `source` is what errors call them, and
+    `first_record` the number of the first in its file.
     """
     missing = [name for name in kinds if name not in frame.columns]
     if missing:

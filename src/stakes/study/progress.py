@@ -28,13 +28,7 @@ FIRST = 4
 class Progress:
     """How far a study is, how long it will take, and the best model so far.
 
-    Parameters
-    ----------
-    mode : {"live", "plain", "quiet"}
-        A bar, lines now and then, or nothing.
-    total : int
-        How many units there are.
-    config : Config
+    By `mode` it shows a bar ("live"), lines now and then ("plain"), or nothing ("quiet").
     """
 
     def __init__(self, mode: str, total: int, config: Config) -> None:

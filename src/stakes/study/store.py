@@ -26,14 +26,9 @@ FILES = (CONFIG, "results.parquet", "leaderboard.csv", "summary.json", "report.h
 
 
 class Store:
-    """The directory of a study.
+    """The directory of a study, made if it is not there.
 
-    Parameters
-    ----------
-    directory : Path
-        Made if it is not there.
-    config : dict
-        What the study is asked to do and on which data; a directory made for something else is refused.
+    `config` is what the study is asked to do and on which data; a directory made for something else is refused.
     """
 
     def __init__(self, directory: Path, config: dict[str, Any]) -> None:

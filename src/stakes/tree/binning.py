@@ -34,13 +34,6 @@ class Binning:
     values. Categories get a bin each; the rarest share one where there are more than `max_bins`. Bin 0 is for missing
     values and for categories never seen.
 
-    Parameters
-    ----------
-    max_bins : int, default=255
-        The largest number of bins of a feature, missing values aside.
-    n_threads : int, default=1
-        How many threads to use.
-
     Examples
     --------
     >>> import polars as pl
@@ -123,14 +116,8 @@ class Binning:
 class Binned:
     """Records that are binned already, to be given to several classifiers as X: each of them bins anew otherwise.
 
-    Parameters
-    ----------
-    X : array-like or data frame of shape (n_records, n_features)
-        The features as they came, for members that do not use bins.
-    binning : Binning
-        Fitted to the training records.
-    bins : ndarray of shape (n_records, n_columns)
-        What the binning makes of `X`.
+    `X` has the features as they came, for members that do not use bins; `binning` is fitted to the training records,
+    and `bins` is what it makes of `X`.
 
     Examples
     --------
@@ -194,13 +181,7 @@ def _count_distinct(ordered: Floats) -> int:
 
 
 @kernel
-def _find_cuts(
-    ordered: Floats,
-    n_distinct: int,
-    max_bins: int,
-    cuts: Floats,
-    middles: Floats,
-) -> int:
+def _find_cuts(ordered: Floats, n_distinct: int, max_bins: int, cuts: Floats, middles: Floats) -> int:
     """Write the cuts between bins and the middle of each; return how many bins there are.
 
     Bins have about equal numbers of records, or one value each where there are few. A value with more than twice its

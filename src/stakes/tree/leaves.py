@@ -79,14 +79,9 @@ SMOOTHED = "shrinkage"
 def leaf_probabilities(trees: Trees, leaf: str, *, weighted: bool = False) -> Floats:
     """Return P+ of every leaf.
 
-    Parameters
-    ----------
-    trees : Trees
-    leaf : str
-        One of LEAVES, or "auto" for what is best where leaves are compared with a threshold.
-    weighted : bool, default=False
-        Whether records count by their weights, in units of the mean weight at the root of their tree, so that Laplace
-        and m-estimation add as many records as without weights. Curtailment goes by the number of records.
+    `leaf` is one of LEAVES, or "auto" for what is best where leaves are compared with a threshold. If `weighted`,
+    records count by their weights, in units of the mean weight at the root of their tree, so that Laplace and
+    m-estimation add as many records as without weights. Curtailment goes by the number of records.
 
     Examples
     --------
@@ -153,30 +148,11 @@ def _curtailed(trees: Trees, m: Floats) -> Indices:
 
 
 def leaf_labels(trees: Trees) -> Bools:
-    """Return whether a leaf's label is positive: its positives weigh, or cost, more than its negatives.
-
-    Examples
-    --------
-    >>> from stakes import CostTreeClassifier
-    >>> from stakes.tree.leaves import leaf_labels
-    >>> tree = CostTreeClassifier(max_depth=1).fit([[1.0], [2.0], [3.0], [4.0]], [0, 0, 1, 1])
-    >>> leaf_labels(tree.members_.trees)
-    array([False,  True])
-    """
+    """Return whether a leaf's label is positive: its positives weigh, or cost, more than its negatives."""
     weight = trees.nodes.weights[trees.leaves]
     return weight[:, 1] > weight[:, 0]
 
 
 def node_weights(trees: Trees) -> Floats:
-    """Return the mean weight W / N of the records in every leaf (FRAMEWORK 6, weighted ensembles).
-
-    Examples
-    --------
-    >>> from stakes import CostTreeClassifier
-    >>> from stakes.tree.leaves import node_weights
-    >>> tree = CostTreeClassifier(criterion="cost", max_depth=1, min_samples_leaf=2)
-    >>> tree = tree.fit([[1.0], [2.0], [3.0], [4.0]], [0, 0, 0, 1], fp_cost=1, fn_cost=3)
-    >>> node_weights(tree.members_.trees)
-    array([1., 2.])
-    """
+    """Return the mean weight W / N of the records in every leaf (FRAMEWORK 6, weighted ensembles)."""
     return trees.nodes.weights[trees.leaves].sum(axis=1) / trees.nodes.counts[trees.leaves].sum(axis=1)

@@ -115,17 +115,9 @@ def _route(words: Uint64s, block: int, j: int, place: Int32s, goes_left: Bools, 
 class Stumps:
     """Grow stumps on the same records with different weights.
 
-    Parameters
-    ----------
-    bins : ndarray of shape (n_records, n_columns)
-        Binned records, padded to a multiple of eight columns.
-    positive : ndarray of shape (n_records,), dtype=uint8
-    feature_bins : FeatureBins
-        What the bins stand for.
-    settings : Settings
-        As for `grow`, with a depth of 1, all features, and any criterion but the gain ratio.
-    each : callable, default=map
-        Applies a function to each block of features: `map`, or that of a pool of threads.
+    Binned records are padded to a multiple of eight columns. `settings` are as for `grow`, with a depth of 1, all
+    features, and any criterion but the gain ratio. `each` applies a function to each block of features: `map`, or that
+    of a pool of threads.
     """
 
     def __init__(
