@@ -83,14 +83,10 @@ def make_transactions(
             "transactions_24h": recent,
         }
     )
-    return _known(
-        "transactions",
-        "Simulated card payments. A missed fraud costs its amount, a false alarm 5.",
-        frame,
-        _classes(2.0 * score, fraud_rate, "fraud_rate", rng),
-        Costs(fp=ALARM_COST, fn=amount),
-        amount,
-    )
+    target = _classes(2.0 * score, fraud_rate, "fraud_rate", rng)
+    costs = Costs(fp=ALARM_COST, fn=amount)
+    description = "Simulated card payments. A missed fraud costs its amount, a false alarm 5."
+    return CostDataset("transactions", description, frame, target, costs, costs, amount, PLAN)
 
 
 def make_churn(n_records: int = 5_000, *, churn_rate: float = 0.25, random_state: RandomState = None) -> CostDataset:
@@ -150,14 +146,10 @@ def make_churn(n_records: int = 5_000, *, churn_rate: float = 0.25, random_state
             "total_charges": pl.Series(np.where(tenure > 0, (charges * tenure).round(2), np.nan), nan_to_null=True),
         }
     )
-    return _known(
-        "churn",
-        "Simulated customers. A lost one costs twelve monthly charges, a needless offer two.",
-        frame,
-        _classes(1.5 * score, churn_rate, "churn_rate", rng),
-        Costs(fp=2 * charges, fn=12 * charges),
-        charges,
-    )
+    target = _classes(1.5 * score, churn_rate, "churn_rate", rng)
+    costs = Costs(fp=2 * charges, fn=12 * charges)
+    description = "Simulated customers. A lost one costs twelve monthly charges, a needless offer two."
+    return CostDataset("churn", description, frame, target, costs, costs, charges, PLAN)
 
 
 def make_donors(
@@ -227,18 +219,6 @@ def make_donors(
     costs, decision_costs = estimate(frame, donation, PLAN.split(target, repeat=0, seed=0).train)
     description = "Simulated donors. A letter costs 0.68, a missed donor the donation less that."
     return CostDataset("donors", description, frame, target, costs, decision_costs, donation, PLAN, estimate)
-
-
-def _known(
-    name: str,
-    description: str,
-    frame: pl.DataFrame,
-    target: NDArray[np.int64],
-    costs: Costs,
-    amount: NDArray[np.float64],
-) -> CostDataset:
-    """Bundle records whose costs are all known when deciding."""
-    return CostDataset(name, description, frame, target, costs, costs, amount, PLAN)
 
 
 def _classes(score: NDArray[np.float64], rate: float, name: str, rng: np.random.RandomState) -> NDArray[np.int64]:

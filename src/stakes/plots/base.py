@@ -254,6 +254,14 @@ class Unit(NamedTuple):
         axis.set_major_formatter(self.tick)
 
 
+class Drawn(NamedTuple):
+    """A measure that can be drawn."""
+
+    of: Callable[..., Any]
+    unit: Unit
+    title: str
+
+
 # Ticks have as many digits as they need, and no more.
 MONEY = Unit(money, lambda amount, _: f"{amount:,.10g}")
 PERCENT = Unit(percent, lambda share, _: f"{100 * share:.10g}%")

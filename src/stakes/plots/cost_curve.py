@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -24,17 +23,10 @@ if TYPE_CHECKING:
 __all__ = ["CostCurveDisplay"]
 
 
-class Measure(NamedTuple):
-    """What is drawn of a cost."""
-
-    of: Callable[[Any, float], Any]  # from a cost and that of the cheaper trivial decision
-    unit: base.Unit
-    title: str
-
-
+# Of a cost and that of the cheaper trivial decision.
 MEASURES = {
-    "cost": Measure(lambda cost, baseline: cost, base.MONEY, "Total cost ({unit})"),
-    "savings": Measure(savings_of, base.PERCENT, base.SAVINGS),
+    "cost": base.Drawn(lambda cost, baseline: cost, base.MONEY, "Total cost ({unit})"),
+    "savings": base.Drawn(savings_of, base.PERCENT, base.SAVINGS),
 }
 
 

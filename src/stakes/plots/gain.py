@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from numpy.typing import ArrayLike
 
 from stakes._docs import documented
 from stakes._validation import check_value, choice
-from stakes.curves import Floats, GainCurve, gain_curve
+from stakes.curves import GainCurve, gain_curve
 from stakes.plots import base
 
 if TYPE_CHECKING:
@@ -20,17 +19,9 @@ if TYPE_CHECKING:
 __all__ = ["GainDisplay"]
 
 
-class Measure(NamedTuple):
-    """What is drawn of a curve."""
-
-    of: Callable[[GainCurve], Floats]
-    unit: base.Unit
-    title: str
-
-
 MEASURES = {
-    "profit": Measure(lambda curve: curve.profit, base.MONEY, "Profit against acting on nobody ({unit})"),
-    "savings": Measure(lambda curve: curve.savings, base.PERCENT, base.SAVINGS),
+    "profit": base.Drawn(lambda curve: curve.profit, base.MONEY, "Profit against acting on nobody ({unit})"),
+    "savings": base.Drawn(lambda curve: curve.savings, base.PERCENT, base.SAVINGS),
 }
 
 
@@ -59,7 +50,7 @@ class GainDisplay(base.PredictionDisplay):
     >>> y, p = [0, 0, 1, 0, 1], [0.1, 0.2, 0.4, 0.7, 0.9]
     >>> display = GainDisplay.from_predictions(y, p, fp_cost=5, fn_cost=20, name="model")
     >>> display.line_.get_label()
-    'model: 35 at 60%'
+    'model: 35 at 60.0%'
     """
 
     curve: GainCurve

@@ -97,13 +97,7 @@ class ReliabilityDisplay(base.PredictionDisplay):
                 raise CostsNeededError("by_cost=True needs fp_cost and fn_cost: they say what is at stake")
             costs = {"fp_cost": fp_cost, "fn_cost": fn_cost, "tp_cost": tp_cost, "tn_cost": tn_cost}
         curve = reliability_curve(
-            y_true,
-            y_prob,
-            n_bins=n_bins,
-            strategy=strategy,
-            sample_weight=sample_weight,
-            pos_label=pos_label,
-            **costs,
+            y_true, y_prob, n_bins=n_bins, strategy=strategy, sample_weight=sample_weight, pos_label=pos_label, **costs
         )
         return cls(curve=curve, by_cost=by_cost, name=name).plot(ax, **plot_kw)
 
