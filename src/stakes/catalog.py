@@ -35,32 +35,15 @@ class Make:
 
     A parameter is a field of the classifier's `decision`, if it has one; or one of the classifier's own; or goes to
     `model`, which makes the `estimator` inside. Any other is an error.
-
-    Attributes
-    ----------
-    kind : type
-        The classifier.
-    own : mapping
-        Its parameters, unless the caller gives others.
-    decision : mapping
-        Fields of its decision, likewise. Nothing means the classifier's default.
-    model : callable or None
-        Makes its `estimator` from parameters that are not the classifier's.
-    model_params : mapping
-        The model's parameters, likewise.
-    takes : tuple of str
-        The names of parameters that the model takes.
-    always : bool
-        Whether the model is made even where nobody gives it parameters.
     """
 
-    kind: type
-    own: Mapping[str, Any] = field(default_factory=dict)
-    decision: Mapping[str, Any] = field(default_factory=dict)
-    model: Callable[..., Any] | None = None
-    model_params: Mapping[str, Any] = field(default_factory=dict)
-    takes: tuple[str, ...] = ()
-    always: bool = False
+    kind: type  # the classifier
+    own: Mapping[str, Any] = field(default_factory=dict)  # its parameters, unless the caller gives others
+    decision: Mapping[str, Any] = field(default_factory=dict)  # fields of its decision, likewise; nothing: its default
+    model: Callable[..., Any] | None = None  # makes its `estimator` from parameters that are not the classifier's
+    model_params: Mapping[str, Any] = field(default_factory=dict)  # the model's parameters, likewise
+    takes: tuple[str, ...] = ()  # the names of parameters that the model takes
+    always: bool = False  # whether the model is made even where nobody gives it parameters
 
     def __call__(self, **params: Any) -> Any:
         """Return the classifier, not fitted."""

@@ -19,21 +19,12 @@ Floats = NDArray[np.float64]
 
 
 class Decided(NamedTuple):
-    """What was decided on some records, and why.
+    """What was decided on some records, and why."""
 
-    Attributes
-    ----------
-    positive : ndarray of shape (n_records,)
-        Whether each record is decided to be positive: iff its score is above its threshold.
-    score, threshold : ndarray of shape (n_records,)
-    probability : ndarray of shape (n_records,)
-        Of the positive class.
-    """
-
-    positive: NDArray[np.bool_]
+    positive: NDArray[np.bool_]  # iff the score is above the threshold
     score: Floats
     threshold: Floats
-    probability: Floats
+    probability: Floats  # of the positive class
 
 
 class DeliveredClassifier(ClassifierMixin, BaseEstimator):

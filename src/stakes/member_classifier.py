@@ -49,11 +49,8 @@ CONSTRAINTS = {
 class ValidationRecords:
     """The records on which an ensemble's decisions are tuned, kept so that decisions can change after training.
 
-    Parameters
-    ----------
-    records : Records
-    seen : ndarray of shape (n_records, n_members) or None, default=None
-        Which members were trained on which records, so that only the others judge them; None if all judge all.
+    `seen`, of shape (n_records, n_members), says which members were trained on which records, so that only the others
+    judge them; None if all judge all.
     """
 
     def __init__(self, records: Records, seen: Bools | None = None) -> None:

@@ -25,20 +25,10 @@ __all__ = ["BoostedModels", "BoostedTrees"]
 
 
 class BoostedTrees:
-    """Grow trees of the engine on weighted records.
+    """Grow trees of the engine on weighted records: all of them, or samples that `draws` draws.
 
-    Parameters
-    ----------
-    learner : TreeLearner
-        Of all records.
-    draws : Draws or None
-        Samples of the records that members are fitted to; None for all records.
-    rng : numpy.random.Generator
-    validation : Records or None
-        The records to prune on; None for the training records.
-    n_threads : int
-    each : callable
-        `map`, or that of a pool of threads.
+    `validation` are the records to prune on, None for the training records; `each` is `map`, or that of a pool of
+    threads.
     """
 
     def __init__(
@@ -102,16 +92,7 @@ class BoostedTrees:
 
 
 class BoostedModels:
-    """Fit clones of any classifier that takes sample weights to weighted records.
-
-    Parameters
-    ----------
-    learner : ModelLearner
-        Of all records.
-    draws : Draws or None
-        Samples of the records that members are fitted to; None for all records.
-    rng : numpy.random.Generator
-    """
+    """Fit clones of any classifier that takes sample weights to weighted records, or to samples that `draws` draws."""
 
     def __init__(self, learner: ModelLearner, draws: Draws | None, rng: np.random.Generator) -> None:
         self.learner = learner

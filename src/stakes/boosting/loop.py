@@ -42,21 +42,11 @@ class Learner(Protocol):
 
 @dataclass(frozen=True)
 class Boosted:
-    """What a run of the loop leaves behind.
-
-    Parameters
-    ----------
-    members : list
-    alphas : list of float
-        The weights of their votes.
-    errors : list of float
-        The weights of the records that each got wrong.
-    stop_reason : str
-    """
+    """What a run of the loop leaves behind."""
 
     members: list[Any]
-    alphas: list[float]
-    errors: list[float]
+    alphas: list[float]  # the weights of their votes
+    errors: list[float]  # the weights of the records that each got wrong
     stop_reason: str
 
 
@@ -68,22 +58,11 @@ def boost(
     rounds: Iterable[int],
     tries: int = 1,
 ) -> Boosted:
-    """Run the rounds.
+    """Run as many rounds as there are items in `rounds`, at most, on records whose sample weights are positive.
 
-    Parameters
-    ----------
-    rule : Rule
-        The variant.
-    records : Records
-        The training records. Sample weights are positive.
-    learner : Learner
-    vote : callable
-        From a member, and the leaves of the records in it, to its votes: 1 for positive, -1 for negative, or a
-        confidence between the two.
-    rounds : iterable of int
-        As many items as there are rounds at most.
-    tries : int, default=1
-        How many members are fitted in a round, until one is of use: more than one only where samples are drawn.
+    `vote` takes a member, and the leaves of the records in it, to its votes: 1 for positive, -1 for negative, or a
+    confidence between the two. Up to `tries` members are fitted in a round, until one is of use: more than one only
+    where samples are drawn.
     """
     members: list[Any] = []
     alphas: list[float] = []

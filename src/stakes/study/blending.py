@@ -37,19 +37,11 @@ SOURCE = Source("average", "frequency")
 
 @dataclass(frozen=True)
 class Pool:
-    """The models that may decide together, with their scores.
+    """The models that may decide together, with their scores, of shape (n_records, n_models)."""
 
-    Attributes
-    ----------
-    rows : list of dict
-        The rows of the results that have scores.
-    learning, test : ndarray of shape (n_records, n_models)
-        Out-of-fold scores, and scores of the test records by the models trained on all learning records.
-    """
-
-    rows: list[dict[str, Any]]
-    learning: Floats
-    test: Floats
+    rows: list[dict[str, Any]]  # of the results that have scores
+    learning: Floats  # out-of-fold
+    test: Floats  # by the models trained on all learning records
 
     @classmethod
     def of(cls, results: pl.DataFrame) -> Pool:
@@ -74,14 +66,7 @@ def blend_rows(
 ) -> tuple[pl.DataFrame, dict[str, Blend]]:
     """Return a row for each way to decide together, and the blends that are delivered, by method.
 
-    Parameters
-    ----------
-    pool : Pool
-    records, test : Records
-        The learning records that are judged, and the test records.
-    fold : ndarray of shape (n_records,)
-        The fold of each learning record in the first repeat.
-    config : Config
+    `records` are the learning records that are judged, `fold` has their folds in the first repeat.
     """
     rows: list[dict[str, Any]] = []
     blends: dict[str, Blend] = {}

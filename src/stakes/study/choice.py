@@ -72,15 +72,7 @@ def blocks(n_records: int, rng: np.random.Generator, groups: NDArray[np.int64] |
 def block_sums(outcomes: Bools, amount: Floats, block: NDArray[np.int64]) -> Floats:
     """Return, for each model and block, the sums of amounts over the records acted on.
 
-    Parameters
-    ----------
-    outcomes : ndarray of shape (n_models, n_records)
-    amount : ndarray of shape (n_records, n_amounts)
-    block : ndarray of shape (n_records,)
-
-    Returns
-    -------
-    sums : ndarray of shape (n_amounts, n_models, n_blocks)
+    From shapes (n_models, n_records), (n_records, n_amounts) and (n_records,) to (n_amounts, n_models, n_blocks).
     """
     order = np.argsort(block, kind="stable")
     starts = np.flatnonzero(np.diff(block[order], prepend=-1))
@@ -114,17 +106,7 @@ class Candidates(ABC):
 
 
 class MeanLoss(Candidates):
-    """Models whose loss is a mean over records: what their mistakes cost.
-
-    Parameters
-    ----------
-    outcomes : ndarray of shape (n_models, n_records)
-    positive : ndarray of shape (n_records,)
-    costs : Costs
-        Of the records.
-    block : ndarray of shape (n_records,)
-        See `blocks`.
-    """
+    """Models whose loss is a mean over records: what their mistakes cost; see `blocks` for `block`."""
 
     def __init__(self, outcomes: Bools, positive: Bools, costs: Costs, block: Blocks) -> None:
         fp, fn = costs.arrays(positive.size)
@@ -142,17 +124,7 @@ class MeanLoss(Candidates):
 
 
 class AnyLoss(Candidates):
-    """Models whose loss is any function of the sums that measures are made of.
-
-    Parameters
-    ----------
-    outcomes : ndarray of shape (n_models, n_records)
-    amount : ndarray of shape (n_records, n_amounts)
-        See `stakes.measures.amounts`.
-    block : ndarray of shape (n_records,)
-    loss : callable
-        From `Sums` to the loss of each model.
-    """
+    """Models whose loss is any function of `Sums`, made of `stakes.measures.amounts`."""
 
     def __init__(self, outcomes: Bools, amount: Floats, block: Blocks, loss: Callable[[Sums], Floats]) -> None:
         self._acted = block_sums(outcomes, amount, block)
@@ -207,29 +179,15 @@ def _tails(share: float) -> list[float]:
 
 
 class Choice(NamedTuple):
-    """The recommended candidate, and what to expect of it.
-
-    Attributes
-    ----------
-    chosen : int
-        The recommended candidate.
-    best : int
-        The one with the least loss on the out-of-fold records.
-    follower : int or None
-        The one with the least loss among those that follow costs.
-    expected, low, high : float
-        The loss of the recommended candidate on new records, corrected for having been chosen, and its 90% interval.
-    optimism : float
-        How much less than that its out-of-fold loss is.
-    """
+    """The recommended candidate, and what to expect of it."""
 
     chosen: int
-    best: int
-    follower: int | None
-    expected: float
-    low: float
+    best: int  # the one with the least loss on the out-of-fold records
+    follower: int | None  # the one with the least loss among those that follow costs
+    expected: float  # the loss of the recommended one on new records, corrected for having been chosen
+    low: float  # of its 90% interval
     high: float
-    optimism: float
+    optimism: float  # how much less than expected its out-of-fold loss is
 
 
 class Rule:
@@ -292,17 +250,7 @@ def choose(bootstrap: Bootstrap, follows: Bools, complexity: NDArray[np.int64]) 
     recommended candidate's loss over the draws; and that of the choice, by how the loss of the candidate chosen
     differs from draw to draw.
 
-    Parameters
-    ----------
-    bootstrap : Bootstrap
-    follows : ndarray of shape (n_models,)
-        Whether a candidate follows costs.
-    complexity : ndarray of shape (n_models,)
-        A rank: less is simpler.
-
-    Returns
-    -------
-    choice : Choice
+    `follows` says whether a candidate follows costs, and `complexity` is a rank: less is simpler.
 
     Examples
     --------

@@ -35,34 +35,17 @@ SHOWN = 5
 
 @dataclass(frozen=True)
 class Findings:
-    """What a study found, and the models to go with it.
-
-    Attributes
-    ----------
-    data : StudyData
-    config : Config
-    learning, test : Records
-        The learning records that were judged, and the test records, with features.
-    results : polars.DataFrame
-        A row for each model and repeat: see `stakes.study.columns`.
-    table : polars.DataFrame
-        A row for each model, and whether it keeps to the limits.
-    recommendation : Recommendation or None
-        None if no model keeps to the limits.
-    delivery : Delivery
-    tree : str or None
-        The readable tree that the recommended model has taught.
-    """
+    """What a study found, and the models to go with it."""
 
     data: StudyData
     config: Config
-    learning: Records
-    test: Records
-    results: pl.DataFrame
-    table: pl.DataFrame
-    recommendation: Recommendation | None
+    learning: Records  # the learning records that were judged, with features
+    test: Records  # likewise
+    results: pl.DataFrame  # a row for each model and repeat: see `stakes.study.columns`
+    table: pl.DataFrame  # a row for each model, and whether it keeps to the limits
+    recommendation: Recommendation | None  # None if no model keeps to the limits
     delivery: Delivery
-    tree: str | None
+    tree: str | None  # the readable tree that the recommended model has taught
 
     def leaderboard(self) -> pl.DataFrame:
         """Return the models that keep to the limits, the best out of fold first."""
@@ -103,17 +86,7 @@ class Findings:
 
 
 def find(results: pl.DataFrame, data: StudyData, config: Config, store: Store) -> Findings:
-    """Put the results of units together, let models decide together, and choose.
-
-    Parameters
-    ----------
-    results : polars.DataFrame
-        Of all units that were run.
-    data : StudyData
-    config : Config
-    store : Store
-        With the models of the units.
-    """
+    """Put the results of all units that were run together, let models decide together, and choose."""
     prepared = prepare(data, config.seed)
     folds = data.folds(config.folds, repeat=0, seed=config.seed)
     judged = folds.all_judged

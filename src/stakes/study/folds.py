@@ -23,13 +23,6 @@ ONLY_TRAINS = -1
 class Folds:
     """The folds of the learning records.
 
-    Attributes
-    ----------
-    fold : ndarray of shape (n_records,)
-        The fold in which a record is judged; -1 for records that only train (the first ones in time).
-    forward : bool
-        Whether a fold is judged by models trained on earlier folds alone, and not on all others.
-
     Examples
     --------
     >>> import numpy as np
@@ -41,8 +34,8 @@ class Folds:
     0
     """
 
-    fold: NDArray[np.int64]
-    forward: bool = False
+    fold: NDArray[np.int64]  # in which a record is judged; -1 for records that only train (the first ones in time)
+    forward: bool = False  # whether a fold is judged by models trained on earlier folds alone, and not on all others
 
     def __len__(self) -> int:
         return int(self.fold.max()) + 1
@@ -66,14 +59,7 @@ def divide(
 ) -> NDArray[np.int64]:
     """Return the part in which each record is, stratified by class.
 
-    Parameters
-    ----------
-    positive : ndarray of shape (n_records,)
-    shares : list of float
-        The share of the records in each part.
-    rng : Generator
-    groups : ndarray of shape (n_records,), default=None
-        Records with the same number stay together. Parts are then as near to their shares as groups allow.
+    Records with the same number in `groups` stay together. Parts are then as near to their shares as groups allow.
 
     Examples
     --------

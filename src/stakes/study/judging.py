@@ -39,24 +39,12 @@ DELIVERABLE = 10
 
 @dataclass(frozen=True)
 class Judged:
-    """What some decisions make of records that neither the models nor the decisions have seen.
+    """What some decisions make of records that neither the models nor the decisions have seen."""
 
-    Attributes
-    ----------
-    outcomes : ndarray of shape (n_decisions, n_records)
-        On the learning records, each by the calibration and threshold chosen on the other folds.
-    delivered : list of Cut
-        The calibration and threshold chosen on all learning records.
-    tested : ndarray of shape (n_decisions, n_test) or None
-        On the test records, by these.
-    limited : ndarray of shape (n_decisions, n_records) or None
-        On the learning records, by these: what limits are held against.
-    """
-
-    outcomes: Bools
-    delivered: list[Cut]
-    tested: Bools | None
-    limited: Bools | None
+    outcomes: Bools  # on the learning records, each by the calibration and threshold chosen on the other folds
+    delivered: list[Cut]  # the calibration and threshold chosen on all learning records
+    tested: Bools | None  # on the test records, by what is delivered
+    limited: Bools | None  # on the learning records, by what is delivered: what limits are held against
 
 
 def judge(
@@ -71,17 +59,7 @@ def judge(
 ) -> Judged:
     """Decide on the records of each fold by what was chosen on the others, and on test records by what is delivered.
 
-    Parameters
-    ----------
-    decisions : sequence of Decision
-    readings : Readings
-        Of the learning records, by models that were not trained on them.
-    records : Records
-        The learning records.
-    fold : ndarray of shape (n_records,)
-    config : Config
-    test_readings, test : default=None
-        Scores and records to test on.
+    `readings` are of the learning records, by models that were not trained on them.
     """
     outcomes = np.empty((len(decisions), len(records)), np.bool_)
     for k in range(int(fold.max()) + 1):
@@ -123,12 +101,7 @@ def make_rows(
 ) -> list[dict[str, Any]]:
     """Return a row for each decision; the columns are those of `stakes.study.columns`.
 
-    Parameters
-    ----------
-    about : dict
-        What all rows have in common.
-    decisions, judged, readings, records, config, test_readings, test
-        As in `judge`.
+    `about` is what all rows have in common; the rest is as in `judge`.
     """
     rows: list[dict[str, Any]] = [
         {

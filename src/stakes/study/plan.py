@@ -44,47 +44,21 @@ CHOICES = {
 
 @dataclass(frozen=True, kw_only=True)
 class Config:
-    """What a study is asked to do.
+    """What a study is asked to do."""
 
-    Attributes
-    ----------
-    methods : tuple of str
-        Names, patterns such as "dm-*", "all" or "quick". The rivals `lr` and `gb` are always among them.
-    trees : int
-        Members of each ensemble.
-    folds : int
-        Into how many folds the learning records are divided.
-    repeats : int
-        How often they are divided anew.
-    train_costs : tuple of str
-        "record", "class means", or pairs such as "1:6" of fp_cost and fn_cost.
-    measure : str
-        What is compared.
-    max_fpr, max_acted : float or None
-        Limits on the false positive rate, and on the share of records acted on.
-    metacost : {"best", "none"}
-        Whether to teach a readable tree by the recommended model.
-    decisions : {"all", "follow-costs"}
-        Whether to try all decisions, or those that follow the costs of the day.
-    teams : bool
-        Whether models may also decide together.
-    refit : {"learning", "all"}
-        What the delivered model is trained on: the learning records, or the test records too.
-    seed : int
-    """
-
+    # Names, patterns such as "dm-*", "all" or "quick"; `lr` and `gb` are always added.
     methods: tuple[str, ...] = ("quick",)
-    trees: int = 100
-    folds: int = 5
-    repeats: int = 1
-    train_costs: tuple[str, ...] = ("record",)
-    measure: str = "cost"
-    max_fpr: float | None = None
-    max_acted: float | None = None
-    metacost: str = "best"
-    decisions: str = "all"
-    teams: bool = True
-    refit: str = "learning"
+    trees: int = 100  # members of each ensemble
+    folds: int = 5  # into how many the learning records are divided
+    repeats: int = 1  # how often they are divided anew
+    train_costs: tuple[str, ...] = ("record",)  # "record", "class means", or pairs such as "1:6" of fp_cost and fn_cost
+    measure: str = "cost"  # what is compared
+    max_fpr: float | None = None  # limits the false positive rate
+    max_acted: float | None = None  # limits the share of records acted on
+    metacost: str = "best"  # "best" teaches a readable tree by the recommended model, "none" does not
+    decisions: str = "all"  # or "follow-costs": those that follow the costs of the day
+    teams: bool = True  # whether models may also decide together
+    refit: str = "learning"  # what the delivered model is trained on: or "all", with the test records
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -118,23 +92,12 @@ class Config:
 
 @dataclass(frozen=True)
 class Unit:
-    """One ensemble to train, and what is to be decided by it.
-
-    Attributes
-    ----------
-    repeat : int
-    method : str
-        A name of the catalogue without ``dm-`` and ``mc-``.
-    train_costs : str
-        A setting of `Config`, or "none" for methods that train without costs.
-    members : tuple of {"label", "cost", "tuned"}
-        How members may vote: ``dm-`` stands for the last two.
-    """
+    """One ensemble to train, and what is to be decided by it."""
 
     repeat: int
-    method: str
-    train_costs: str
-    members: tuple[str, ...]
+    method: str  # a name of the catalogue without dm- and mc-
+    train_costs: str  # a setting of `Config`, or "none" for methods that train without costs
+    members: tuple[str, ...]  # how members may vote, "label", "cost", "tuned": dm- stands for the last two
 
     @property
     def key(self) -> str:

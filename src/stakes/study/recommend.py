@@ -48,29 +48,15 @@ class Difference:
 
 @dataclass(frozen=True)
 class Recommendation:
-    """The model to use.
+    """The model to use."""
 
-    Attributes
-    ----------
-    row : dict
-        Of the table of models.
-    best : dict
-        The row of the model with the best figure out of fold.
-    reason : str
-    expected : Expected or None
-        The figure on new records, corrected for having been chosen. None for measures of scores.
-    optimism : float or None
-        How much better the out-of-fold figure looks.
-    differences : dict of int to Difference
-        To the best, by the complexity of the row.
-    """
-
-    row: dict[str, Any]
-    best: dict[str, Any]
+    row: dict[str, Any]  # of the table of models
+    best: dict[str, Any]  # the row of the model with the best figure out of fold
     reason: str
+    # The figure on new records, corrected for having been chosen; None for measures of scores.
     expected: Expected | None = None
-    optimism: float | None = None
-    differences: dict[int, Difference] | None = None
+    optimism: float | None = None  # how much better the out-of-fold figure looks
+    differences: dict[int, Difference] | None = None  # to the best, by the complexity of the row
 
 
 def recommend(
@@ -78,15 +64,8 @@ def recommend(
 ) -> Recommendation | None:
     """Choose among the models that keep to the limits; None if no model does.
 
-    Parameters
-    ----------
-    table : polars.DataFrame
-        A row for each model: see `stakes.study.leaderboard.one_row_each`.
-    records : Records
-        The learning records, in the order of the outcomes.
-    config : Config
-    groups : ndarray of shape (n_records,), default=None
-        Records that belong together.
+    `table` has a row for each model (`stakes.study.leaderboard.one_row_each`), `records` are the learning records in
+    the order of the outcomes, and `groups` tells which of them belong together.
     """
     board = ranked(trained(table), config, OUT_OF_FOLD)
     if not len(board):

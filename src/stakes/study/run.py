@@ -152,20 +152,8 @@ _CONSTANT = frozenset(list_methods().filter(costs="constant").names)
 def run_unit(data: StudyData, config: Config, unit: Unit, ratios: Sequence[str] = (), n_jobs: int = 1) -> UnitResult:
     """Train the ensemble of a unit in every fold and on all learning records, and return a row for each decision.
 
-    Parameters
-    ----------
-    data : StudyData
-    config : Config
-    unit : Unit
-    ratios : sequence of str, default=()
-        Pairs of costs to decide by, where the data has none.
-    n_jobs : int, default=1
-        How many threads to use.
-
-    Returns
-    -------
-    result : UnitResult
-        The model is that of the first repeat; other repeats have none, and no figures on the test records.
+    `ratios` are pairs of costs to decide by, where the data has none. The model is that of the first repeat; other
+    repeats have none, and no figures on the test records.
     """
     prepared = prepare(data, config.seed)
     folds = data.folds(config.folds, repeat=unit.repeat, seed=config.seed)

@@ -34,18 +34,10 @@ CLIP = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class Blend(ABC):
-    """A fitted way from the scores of several models to one probability.
+    """A fitted way from the scores of several models to one probability."""
 
-    Parameters
-    ----------
-    weights : ndarray of shape (n_models,)
-        Of each model; 0 for a model that is not needed.
-    calibrations : tuple of (Calibration or None)
-        What makes a probability of each model's score; None where the score is one.
-    """
-
-    weights: Floats
-    calibrations: tuple[Calibration | None, ...]
+    weights: Floats  # of each model; 0 for a model that is not needed
+    calibrations: tuple[Calibration | None, ...]  # of each model's score; None where the score is a probability
 
     @property
     def used(self) -> NDArray[np.intp]:
@@ -121,20 +113,9 @@ def fit_best(
 ) -> Team:
     """Return the plain mean of the models that are the cheapest by themselves, decided by T_cs.
 
-    Parameters
-    ----------
-    scores : ndarray of shape (n_records, n_models)
-        Of records that the models were not trained on.
-    records : Records
-        Their classes, costs and weights; features are not needed.
-    calibration : str or None, default="platt_logit"
-        What makes probabilities of the scores; None where they are calibrated already.
-    size : int, default=5
-        How many models.
-
-    Returns
-    -------
-    team : Team
+    `scores`, of shape (n_records, n_models), are of records that the models were not trained on; of the `records`
+    classes, costs and weights are needed. `calibration` makes probabilities of the scores; None where they are
+    calibrated already.
     """
     calibrations, probabilities = _calibrate(scores, records, calibration)
     stakes = Stakes.of(records)
@@ -152,20 +133,8 @@ def fit_team(
 ) -> Team:
     """Return a weighted mean of a few models, chosen greedily by what its decisions by T_cs cost.
 
-    Parameters
-    ----------
-    scores, records, calibration
-        As in `fit_best`.
-    size : int, default=5
-        At most so many models have a weight.
-    n_bags : int, default=20
-        How many searches, on bootstrapped records, are averaged.
-    random_state : int, Generator, RandomState or None, default=0
-        Seed of the bags.
-
-    Returns
-    -------
-    team : Team
+    At most `size` models have a weight; `n_bags` searches, on bootstrapped records, are averaged. The rest is as in
+    `fit_best`.
 
     Examples
     --------
@@ -199,21 +168,9 @@ def fit_stack(
     Weights are pulled towards the plain mean of the five best: what the records cannot tell apart is averaged. They may
     be negative: where two models disagree is information, too.
 
-    Parameters
-    ----------
-    scores, records, calibration
-        As in `fit_best`.
-    size : int, default=12
-        How many models may have a weight.
-    strength : float, default=30
-        Of the pull: this times the squared distance to the mean is added to the log loss, summed over the records. On
-        nine data sets 10 to 100 are as good, and choosing it by cross-validation gained nothing.
-    by_stakes : bool, default=False
-        Weight records by what is at stake, fp_cost + fn_cost.
-
-    Returns
-    -------
-    stack : Stack
+    `strength` is that of the pull: this times the squared distance to the mean is added to the log loss, summed over
+    the records. On nine data sets 10 to 100 are as good, and choosing it by cross-validation gained nothing.
+    `by_stakes` weights records by what is at stake, fp_cost + fn_cost. The rest is as in `fit_team`.
 
     Examples
     --------
@@ -249,22 +206,7 @@ BLENDS: dict[str, FitBlend] = {"best": fit_best, "team": fit_team, "stack": fit_
 def cross_fit(fit: FitBlend, scores: Floats, records: Records, folds: NDArray[np.integer], **options: Any) -> Floats:
     """Return the probability of each record by a blend that was fitted to the records of the other folds.
 
-    Parameters
-    ----------
-    fit : callable
-        `fit_best`, `fit_team`, `fit_stack`, or anything with their first arguments.
-    scores : ndarray of shape (n_records, n_models)
-        Of records that the models were not trained on.
-    records : Records
-        Their classes, costs and weights; features are not needed.
-    folds : ndarray of shape (n_records,)
-        The number of each record's fold.
-    **options
-        For `fit`.
-
-    Returns
-    -------
-    probabilities : ndarray of shape (n_records,)
+    `fit` is `fit_best`, `fit_team`, `fit_stack`, or anything with their first arguments, and takes the options.
 
     Examples
     --------

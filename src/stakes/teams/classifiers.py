@@ -39,15 +39,9 @@ PROBABILITY = Source.of(Decision(output="average"), "average")
 
 
 class OutOfFold(ValidationRecords):
-    """The training records, with their scores by models that were not trained on them.
+    """The training records, without features, with their scores by models that were not trained on them.
 
-    Parameters
-    ----------
-    records : Records
-        Without features.
-    scores : ndarray of shape (n_records, n_models)
-    folds : ndarray of shape (n_records,)
-        The fold in which each record was held out.
+    `scores` has the shape (n_records, n_models); `folds` has the fold in which each record was held out.
     """
 
     def __init__(self, records: Records, scores: Floats, folds: Indices) -> None:

@@ -26,19 +26,10 @@ MOST_RECORDS = 20_000
 
 @dataclass(frozen=True)
 class Stakes:
-    """What deciding a record positive changes.
+    """What deciding a record positive changes."""
 
-    Parameters
-    ----------
-    threshold : ndarray of shape (n_records,)
-        T_cs of the costs known when deciding.
-    change : ndarray of shape (n_records,)
-        What is paid more when a record is decided positive in place of negative: its false positive costs, or minus its
-        false negative costs.
-    """
-
-    threshold: Floats
-    change: Floats
+    threshold: Floats  # T_cs of the costs known when deciding
+    change: Floats  # what is paid more for positive than for negative: C_FP of a negative, minus C_FN of a positive
 
     @classmethod
     def of(cls, records: Records) -> Stakes:
@@ -59,18 +50,8 @@ class Stakes:
 def best_models(probabilities: Floats, stakes: Stakes, *, size: int = 5) -> Floats:
     """Return equal weights of the models that are the cheapest by themselves, and zeros for the others.
 
-    Parameters
-    ----------
-    probabilities : ndarray of shape (n_records, n_models)
-        Calibrated, of records that the models were not trained on.
-    stakes : Stakes
-        Of the same records.
-    size : int, default=5
-        How many models; a model that is the same as another counts once.
-
-    Returns
-    -------
-    weights : ndarray of shape (n_models,)
+    `probabilities`, of shape (n_records, n_models), are calibrated, and of records that the models were not trained on.
+    A model that is the same as another counts once.
 
     Examples
     --------
@@ -108,26 +89,8 @@ def greedy_team(
     It is done on several bags of the records, and their weights are averaged, because a single search fits the records
     too well (Caruana et al. 2006). A bag weights the records by the Bayesian bootstrap.
 
-    Parameters
-    ----------
-    probabilities : ndarray of shape (n_records, n_models)
-        Calibrated, of records that the models were not trained on.
-    stakes : Stakes
-        Of the same records.
-    size : int, default=5
-        At most so many models have a weight: those with the largest ones.
-    start : int, default=3
-        How many models a search starts with.
-    n_steps : int, default=15
-        How many are added.
-    n_bags : int, default=20
-        How many searches are averaged.
-    random_state : int, Generator, RandomState or None, default=0
-        Seed of the bags.
-
-    Returns
-    -------
-    weights : ndarray of shape (n_models,)
+    At most `size` models have a weight: those with the largest ones. A search starts with `start` models and adds
+    `n_steps`; `n_bags` of them are averaged. Probabilities are as in `best_models`.
 
     Examples
     --------

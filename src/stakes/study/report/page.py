@@ -23,18 +23,7 @@ __all__ = ["render", "write_report"]
 
 
 def write_report(directory: Path) -> Path:
-    """Write report.html from the summary of a study.
-
-    Parameters
-    ----------
-    directory : Path
-        The directory of the study, with summary.json in it.
-
-    Returns
-    -------
-    path : Path
-        Of the report.
-    """
+    """Write report.html from the summary.json in the directory of a study, and return its path."""
     source, path = directory / "summary.json", directory / "report.html"
     try:
         page = render(json.loads(source.read_text(encoding="utf-8")))
@@ -54,17 +43,7 @@ def write_report(directory: Path) -> Path:
 
 
 def render(summary: dict[str, Any]) -> str:
-    """Return the report as one HTML page: the same summary, the same bytes.
-
-    Parameters
-    ----------
-    summary : dict
-        As in summary.json.
-
-    Returns
-    -------
-    page : str
-    """
+    """Return the report of a summary as one HTML page: the same summary, the same bytes."""
     templates = _templates()
     plotly, script = _line_ends(get_plotlyjs()), _line_ends(_source(templates, "script.js"))
     return templates.get_template("report.html").render(

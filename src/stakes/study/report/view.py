@@ -23,17 +23,9 @@ UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e
 
 
 def prepare(summary: Summary) -> dict[str, Any]:
-    """Return the values of the templates.
+    """Return the values of the templates: the entries of the summary, and what the sections add to them.
 
-    Parameters
-    ----------
-    summary : dict
-        As in summary.json.
-
-    Returns
-    -------
-    values : dict
-        The entries of the summary, and what the sections add to them. Sections that have nothing to show are None.
+    Sections that have nothing to show are None.
     """
     summary = printable(summary)
     return {
