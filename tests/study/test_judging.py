@@ -15,7 +15,7 @@ from stakes.study.judging import judge
 from stakes.study.plan import Config
 
 TUNED, CALIBRATED = Decision(threshold="tuned"), Decision(calibration="platt", threshold="cost")
-fold = np.arange(300) % 3
+fold = np.arange(3000) % 3
 
 
 def scored(n, seed):
@@ -32,7 +32,7 @@ def threshold_of(score, records, **limits):
 
 
 def test_a_fold_is_decided_by_what_was_chosen_on_the_others():
-    readings, score, records = scored(300, 0)
+    readings, score, records = scored(3000, 0)
     found = judge([TUNED, CALIBRATED], readings, records, fold, Config())
     for k in range(3):
         here, others = np.flatnonzero(fold == k), np.flatnonzero(fold != k)
@@ -47,14 +47,14 @@ def test_a_fold_is_decided_by_what_was_chosen_on_the_others():
 def test_new_records_are_decided_by_what_was_chosen_on_all():
     readings, score, records = scored(300, 0)
     test_readings, test_score, test = scored(100, 1)
-    found = judge([TUNED], readings, records, fold, Config(), test_readings=test_readings, test=test)
+    found = judge([TUNED], readings, records, fold[:300], Config(), test_readings=test_readings, test=test)
     np.testing.assert_array_equal(found.tested[0], test_score > threshold_of(score, records))
 
 
 @pytest.mark.parametrize(("limit", "counted"), [("max_fpr", "negatives"), ("max_acted", "all")])
 def test_limits_are_kept_with_a_margin_for_new_records(limit, counted):
-    readings, score, records = scored(300, 0)
-    among = ~records.positive if counted == "negatives" else np.ones(300, bool)
+    readings, score, records = scored(3000, 0)
+    among = ~records.positive if counted == "negatives" else np.ones(3000, bool)
     allowed = allowed_share(0.1, int(among.sum()))
     assert allowed < 0.1
     found = judge([TUNED], readings, records, fold, replace(Config(), **{limit: 0.1}))
