@@ -122,7 +122,7 @@ def run_tests(tests: str, folder: Path, compiled: bool, sender: Connection) -> N
         numba.config.reload_config()
     # The same examples in each run, and the first one that fails is enough: nobody reads the smallest.
     settings.register_profile("mutation", deadline=None, phases=[Phase.explicit, Phase.generate])
-    options = ["-x", "-q", "-p", "no:cacheprovider", "--hypothesis-seed=0", "--hypothesis-profile=mutation"]
+    options = ["-x", "-q", "-n", "0", "-p", "no:cacheprovider", "--hypothesis-seed=0", "--hypothesis-profile=mutation"]
     with redirect_stdout(io.StringIO()) as output, redirect_stderr(output):
         status = int(pytest.main([*options, *shlex.split(tests)]))
     if not Path(sys.modules["stakes"].__file__ or "").is_relative_to(folder):
