@@ -518,7 +518,7 @@ def _headline(summary: dict[str, Any]) -> str:
     between = "" if own["low"] is None else f" (95%: {money(own['low'])} to {money(own['high'])})"
     others = {policy["name"]: policy["cost"] for policy in found["policies"]}
     policy, least = min(others.items(), key=lambda other: other[1])
-    others |= {rival["name"]: rival["cost"] for rival in found["rivals"]}
+    others |= {rival["name"]: rival["cost"] for rival in found["rivals"] if rival["name"] != own["name"]}
     listed = "; ".join(f"{other} costs {money(cost)}" for other, cost in others.items())
     said.append(f"Its mistakes on {found['test_records']:,} test records cost {money(own['cost'])}{between}; {listed}.")
     saved = least - own["cost"]

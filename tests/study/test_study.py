@@ -33,7 +33,7 @@ from stakes.tree.binning import Binned, Binning
 
 FILES = ("results.parquet", "leaderboard.csv", "summary.json", "report.html")
 # One of each family, and of each way in which costs act.
-METHODS = ("tree", "bg", "dm-bg", "wrf", "urf", "dm-cprrdf", "csbg", "ab", "asb", "ub", "csb1", "dab", "cprb")
+METHODS = ("tree", "dm-bg", "wrf", "urf", "cprrdf", "csbg", "ab", "ub", "csb1", "dab", "cprb")
 
 
 def churn_data(n: int = 500, costs: bool = True, **more: object) -> StudyData:
@@ -147,7 +147,7 @@ def test_the_numbers_are_those_of_cross_fitting_each_combination_by_hand(finishe
         for _, group in results.group_by("method", "train_costs", maintain_order=True)
         for i in rng.choice(len(group), min(2, len(group)), replace=False)
     ]
-    assert len(chosen) > 30
+    assert len(chosen) > 25
     learning, test = data.split(0)
     folds = data.folds(3, repeat=0, seed=0)
     for row in chosen:
@@ -230,7 +230,7 @@ def test_the_same_study_again_does_nothing_twice_and_another_is_refused(finished
         study(finished.directory, churn_data(480)).run()
 
 
-SMALL = {"methods": ("bg", "ab", "cprrf"), "trees": 3, "train_costs": ("record",)}
+SMALL = {"methods": ("bg", "ab"), "trees": 3, "folds": 2, "train_costs": ("record",)}
 
 
 def test_a_damaged_unit_is_done_again_and_a_second_study_is_kept_out(tmp_path):

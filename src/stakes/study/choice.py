@@ -44,7 +44,7 @@ DRAWS = 1000
 INTERVAL = 0.90
 CONFIDENCE = 0.95
 # See `Rule`; measured by benchmarks/choice.py.
-BEYOND = 2.0
+BEYOND = 3.0
 WITHIN = 1.0
 AT_MOST = 0.005
 
@@ -193,8 +193,13 @@ class Choice(NamedTuple):
 class Rule:
     """How to choose, on any records: on all of them, and in the same way on those that the bootstrap draws.
 
-    The best candidate that follows costs, unless another one is better beyond noise; and in its place the simplest
-    one that is as good within noise.
+    The best of thousands on some records is partly lucky, and costs more on others than models that were not picked.
+    So the choice starts from a *reference*, a blend of all models. A *rival*, one of the few plain models that most
+    people would use, is taken in its place where it is no worse. Any other candidate has to be better than that beyond
+    noise, and one that follows costs is preferred.
+
+    Without a reference the choice is the best candidate that follows costs, unless another one is better beyond noise;
+    and in its place the simplest one that is as good within noise.
 
     Parameters
     ----------
@@ -203,9 +208,12 @@ class Rule:
         Whether a candidate follows costs: its decisions change with the costs of the day.
     complexity : ndarray of shape (n_models,)
         A rank: less is simpler.
+    reference : int or None, default=None
+        The candidate to start from.
+    rivals : ndarray of shape (n_models,) or None, default=None
+        Whether a candidate is a rival.
     beyond : float
-        A candidate that does not follow costs is chosen only where it is better than the best that does by more than
-        so many standard errors.
+        What is better by more than so many standard errors is better beyond noise.
     within : float
         A simpler candidate is chosen where it is worse than the best by at most so many standard errors ...
     at_most : float
@@ -218,17 +226,34 @@ class Rule:
         follows: Bools,
         complexity: NDArray[np.int64],
         *,
+        reference: int | None = None,
+        rivals: Bools | None = None,
         beyond: float = BEYOND,
         within: float = WITHIN,
         at_most: float = AT_MOST,
     ) -> None:
         self.follows = follows
         self.complexity = complexity
+        self.reference = reference
+        self.rivals = np.zeros(follows.size, np.bool_) if rivals is None else rivals
         self.beyond, self.within, self.at_most = beyond, within, at_most
         self._noise = cache(bootstrap.noise)
 
     def choose(self, loss: Floats) -> int:
         """Return the candidate to recommend, given the losses of all."""
+        return self._simplest(loss) if self.reference is None else self._from_reference(loss, self.reference)
+
+    def _from_reference(self, loss: Floats, start: int) -> int:
+        no_worse = np.flatnonzero(self.rivals & (loss <= loss[start]))
+        if no_worse.size:
+            start = int(no_worse[np.argmin(loss[no_worse])])
+        better = loss < loss[start] - self.beyond * self._noise(start)
+        for which in (better & self.follows, better):
+            if which.any():
+                return int(np.argmin(np.where(which, loss, np.inf)))
+        return start
+
+    def _simplest(self, loss: Floats) -> int:
         best, allowed = int(np.argmin(loss)), np.ones(loss.size, np.bool_)
         follower = self.follower(loss)
         if follower is not None and loss[follower] - loss[best] <= self.beyond * self._noise(best)[follower]:
@@ -242,7 +267,7 @@ class Rule:
         return int(np.argmin(np.where(self.follows, loss, np.inf))) if self.follows.any() else None
 
 
-def choose(bootstrap: Bootstrap, follows: Bools, complexity: NDArray[np.int64]) -> Choice:
+def choose(bootstrap: Bootstrap, rule: Rule) -> Choice:
     """Choose a candidate, and estimate its loss on new records.
 
     The estimate is the mean, over all draws, of the loss on the records left out of the candidate that the same rule
@@ -250,7 +275,14 @@ def choose(bootstrap: Bootstrap, follows: Bools, complexity: NDArray[np.int64]) 
     recommended candidate's loss over the draws; and that of the choice, by how the loss of the candidate chosen
     differs from draw to draw.
 
-    `follows` says whether a candidate follows costs, and `complexity` is a rank: less is simpler.
+    Parameters
+    ----------
+    bootstrap : Bootstrap
+    rule : Rule
+
+    Returns
+    -------
+    choice : Choice
 
     Examples
     --------
@@ -258,16 +290,15 @@ def choose(bootstrap: Bootstrap, follows: Bools, complexity: NDArray[np.int64]) 
 
     >>> import numpy as np
     >>> from stakes import Costs
-    >>> from stakes.study.choice import Bootstrap, MeanLoss, blocks, choose
+    >>> from stakes.study.choice import Bootstrap, MeanLoss, Rule, blocks, choose
     >>> rng = np.random.default_rng(0)
     >>> positive, guesses = rng.random(400) < 0.5, rng.random((20, 400)) < 0.5
     >>> candidates = MeanLoss(guesses, positive, Costs(fp=1, fn=1), blocks(400, rng))
     >>> bootstrap = Bootstrap.of(candidates, rng)
-    >>> found = choose(bootstrap, np.ones(20, bool), np.zeros(20, int))
+    >>> found = choose(bootstrap, Rule(bootstrap, np.ones(20, bool), np.zeros(20, int)))
     >>> round(float(bootstrap.all[found.chosen]), 2), round(found.expected, 2)
     (0.45, 0.49)
     """
-    rule = Rule(bootstrap, follows, complexity)
     chosen = rule.choose(bootstrap.all)
     picked = np.array([rule.choose(loss) for loss in bootstrap.drawn])
     each = np.arange(picked.size)

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from stakes.measures import MEASURES, Sums, amounts, sums_of
 from stakes.records import Records
-from stakes.study.choice import AnyLoss, Bootstrap, Candidates, Choice, MeanLoss, blocks, choose
+from stakes.study.choice import AnyLoss, Bootstrap, Candidates, Choice, MeanLoss, Rule, blocks, choose
 from stakes.study.columns import OUT_OF_FOLD, unpack
-from stakes.study.leaderboard import ranked, trained
+from stakes.study.leaderboard import ranked, rivals, trained
 from stakes.study.plan import Config
 
 __all__ = ["Difference", "Expected", "Recommendation", "drawn_costs", "interval_of", "recommend"]
@@ -24,6 +24,8 @@ Bools = NDArray[np.bool_]
 BY_COST = ("cost", "profit", "savings", "cost_reduction")
 # More candidates than these are as good as never chosen.
 MOST = 4000
+# The blend of all models that the choice starts from.
+REFERENCE = "stack"
 # What is drawn: for the choice, and for the intervals of figures on test records.
 CHOICE, FIGURES = 3, 4
 
@@ -80,15 +82,17 @@ def recommend(
     candidates = _candidates(known, records, config, blocks(len(records), rng, groups))
     bootstrap = Bootstrap.of(candidates, rng)
     follows, complexity = known["follows_costs"].to_numpy(), known["complexity"].to_numpy().astype(np.int64)
-    choice = choose(bootstrap, follows, complexity)
     found = known.to_dicts()
+    reference = next((i for i, row in enumerate(found) if row["name"] == REFERENCE), None)
+    is_rival = np.isin(complexity, rivals(known)["complexity"].to_numpy())
+    choice = choose(bootstrap, Rule(bootstrap, follows, complexity, reference=reference, rivals=is_rival))
     differences = {
         row["complexity"]: Difference(*bootstrap.difference(i, choice.best)) for i, row in enumerate(found[:SHOWN])
     }
     return Recommendation(
         found[choice.chosen],
         found[choice.best],
-        _reason(choice, bootstrap, found),
+        _reason(choice, bootstrap, found, reference),
         Expected(*_figures((choice.expected, choice.low, choice.high), records, config)),
         choice.optimism,
         differences,
@@ -134,31 +138,31 @@ def _figures(losses: tuple[float, float, float], records: Records, config: Confi
     return value, min(low, high), max(low, high)
 
 
-def _reason(choice: Choice, bootstrap: Bootstrap, rows: list[dict[str, Any]]) -> str:
-    """Return why the recommended model is recommended."""
-    chosen = rows[choice.chosen]
+def _reason(choice: Choice, bootstrap: Bootstrap, rows: list[dict[str, Any]], reference: int | None) -> str:
+    """Return why the recommended model is recommended, and not the one that is best out of fold."""
+    chosen, best = rows[choice.chosen], rows[choice.best]
 
     def by(i: int, j: int) -> str:
         """Return by how much `j` is better than `i`."""
-        return f"by {bootstrap.difference(i, j)[0] / (abs(bootstrap.all[i]) or 1.0):.1%}"
+        return f"{bootstrap.difference(i, j)[0] / (abs(bootstrap.all[i]) or 1.0):.1%}"
 
-    follower = choice.follower
+    start = choice.follower if reference is None else reference
+    follows = "it follows the costs of the day"
     if not chosen["follows_costs"]:
-        found = "It is the best out of fold" if choice.chosen == choice.best else "It is among the best out of fold"
-        if follower is not None:
-            better = by(follower, choice.chosen)
-            found += f", beyond noise: {better} better than {rows[follower]['name']}, the best that follows costs"
-        return f"{found}."
+        if start is None:
+            return "It is the best out of fold."
+        better = by(start, choice.chosen)
+        return f"It is better than {rows[start]['name']}, which follows costs, by {better} out of fold, beyond noise."
     if choice.chosen == choice.best:
-        return "It is the best out of fold, and it follows the costs of the day."
-    found = "It follows the costs of the day"
-    if not rows[choice.best]["follows_costs"]:
-        better, best = by(choice.chosen, choice.best), rows[choice.best]["name"]
-        found += f"; {best}, which does not, is better out of fold {better}, and that is within noise"
-    if follower is not None and choice.chosen != follower:
-        better = by(choice.chosen, follower)
-        found += f"; {rows[follower]['name']}, which is less simple, is better {better}, and that is within noise"
-    return f"{found}."
+        return f"It is the best out of fold, and {follows}."
+    if choice.chosen == reference:
+        found = f"It weighs all models, so that none is picked by luck, and {follows}"
+    elif start is None or choice.chosen == start or bootstrap.all[choice.chosen] > bootstrap.all[start]:
+        found = f"It is simple, and {follows}"
+    else:
+        found = f"It is simple, no worse out of fold than {rows[start]['name']}, and {follows}"
+    better = by(choice.chosen, choice.best)
+    return f"{found}; {best['name']} is better by {better} out of fold, which is within noise."
 
 
 def interval_of(
