@@ -414,10 +414,7 @@ def _fit_models(
         sample = draws.draw(rng)
         columns = _draw_features(shape, rng).astype(np.intp)
         model = learner.fit(
-            sample,
-            _mean_one if weighted else _sample_weight,
-            rng,
-            columns=None if shape[1] is None else columns,
+            sample, _mean_one if weighted else _sample_weight, rng, columns=None if shape[1] is None else columns
         )
         new = 0 if sample.y_new is None else sample.y_new.sum()
         n_positive = sample.counts[learner.records.positive].sum() + new

@@ -171,14 +171,7 @@ class MethodTable(Sequence[Method]):
     def rows(self) -> list[tuple[str, ...]]:
         """Return the cells of the table as text."""
         return [
-            (
-                m.name,
-                m.family,
-                "+".join(m.when) or "-",
-                m.costs,
-                "yes" if m.needs_costs else "no",
-                m.description,
-            )
+            (m.name, m.family, "+".join(m.when) or "-", m.costs, "yes" if m.needs_costs else "no", m.description)
             for m in self
         ]
 
@@ -426,10 +419,7 @@ def _others() -> Iterator[Method]:
             family="imbalanced-learn",
             description=f"imbalanced-learn's {words}, for balanced classes",
             make=replace(
-                by_threshold.make,
-                own=IGNORES,
-                model=partial(rivals.balanced_ensemble, kind),
-                takes=("n_estimators",),
+                by_threshold.make, own=IGNORES, model=partial(rivals.balanced_ensemble, kind), takes=("n_estimators",)
             ),
         )
 

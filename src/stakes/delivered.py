@@ -63,11 +63,7 @@ class DeliveredClassifier(ClassifierMixin, BaseEstimator):
     """
 
     def __init__(
-        self,
-        model: Any = None,
-        labels: Any = (0, 1),
-        features: Any = (),
-        probability: Calibration | None = None,
+        self, model: Any = None, labels: Any = (0, 1), features: Any = (), probability: Calibration | None = None
     ) -> None:
         self.model = model
         self.labels = labels

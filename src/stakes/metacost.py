@@ -101,7 +101,7 @@ class MetaCostClassifier(CostClassifier):
         self.random_state = random_state
 
     _constraints: dict[str, Constraint] = {  # noqa: RUF012
-        "final_estimator": classifier(optional=True),
+        "final_estimator": classifier(optional=True)
     }
 
     def __sklearn_tags__(self) -> Tags:

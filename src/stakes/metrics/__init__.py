@@ -1,15 +1,7 @@
 """What decisions are worth, with intervals, and scorers that choose models by it."""
 
 from stakes.decision.thresholds import tuned_threshold
-from stakes.metrics.decisions import (
-    amount_detected,
-    cost_reduction,
-    g_mean,
-    profit,
-    roi,
-    savings_score,
-    total_cost,
-)
+from stakes.metrics.decisions import amount_detected, cost_reduction, g_mean, profit, roi, savings_score, total_cost
 from stakes.metrics.intervals import Interval, cost_difference_interval, cost_interval
 from stakes.metrics.scorer import CostScorer, make_cost_scorer
 

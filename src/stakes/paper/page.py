@@ -102,11 +102,7 @@ def _sections(table: PaperTable, shown: Sequence[str]) -> Iterator[tuple[str, Ce
 
 
 def markdown(
-    title: str,
-    notes: Sequence[str],
-    tables: Sequence[PaperTable],
-    findings: Sequence[Finding],
-    shown: Sequence[str],
+    title: str, notes: Sequence[str], tables: Sequence[PaperTable], findings: Sequence[Finding], shown: Sequence[str]
 ) -> str:
     """Return the page: what was run, the findings, and the tables."""
     parts = [f"# {title}", "", *(f"- {note}" for note in notes), "", "## Findings", ""]

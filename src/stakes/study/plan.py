@@ -12,17 +12,7 @@ from stakes.costs import Costs
 from stakes.exceptions import CostsError, StudyError
 from stakes.measures import MEASURES
 
-__all__ = [
-    "QUICK",
-    "REAL",
-    "RIVALS",
-    "Config",
-    "Unit",
-    "by_promise",
-    "plan_units",
-    "settings_for",
-    "training_costs",
-]
+__all__ = ["QUICK", "REAL", "RIVALS", "Config", "Unit", "by_promise", "plan_units", "settings_for", "training_costs"]
 
 # What most people would use instead: part of every study.
 RIVALS = ("lr", "gb")
@@ -35,11 +25,7 @@ QUICK = (
 RATIOS = (1, 2, 5, 10, 20, 50, 100, 200, 500)
 # To decide by the costs of the data.
 REAL = "real"
-CHOICES = {
-    "metacost": ("best", "none"),
-    "decisions": ("all", "follow-costs"),
-    "refit": ("learning", "all"),
-}
+CHOICES = {"metacost": ("best", "none"), "decisions": ("all", "follow-costs"), "refit": ("learning", "all")}
 
 
 @dataclass(frozen=True, kw_only=True)

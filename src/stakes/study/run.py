@@ -27,13 +27,7 @@ from stakes.decision.readings import Readings
 from stakes.exceptions import ClassMeansWarning
 from stakes.member_classifier import MemberClassifier
 from stakes.records import Records
-from stakes.study.columns import (
-    OUT_OF_FOLD,
-    TEST,
-    follows_costs,
-    pack_scores,
-    schema,
-)
+from stakes.study.columns import OUT_OF_FOLD, TEST, follows_costs, pack_scores, schema
 from stakes.study.data import StudyData
 from stakes.study.folds import Folds
 from stakes.study.judging import judge, make_rows

@@ -301,10 +301,7 @@ def _iso_cost(curves: list[dict[str, Any]], test: Records, costs: Costs) -> dict
     cost = [n_positive * means.fn * (1 - c["point"]["tpr"]) + n_negative * means.fp * c["point"]["fpr"] for c in curves]
     lines = iso_cost_lines(y, fp_cost=means.fp, fn_cost=means.fn, cost=np.array(cost))
     drawn = zip(lines.cost, lines.fpr, lines.tpr, strict=True)
-    return {
-        "slope": slope,
-        "lines": [{"cost": float(c), "fpr": f.tolist(), "tpr": t.tolist()} for c, f, t in drawn],
-    }
+    return {"slope": slope, "lines": [{"cost": float(c), "fpr": f.tolist(), "tpr": t.tolist()} for c, f, t in drawn]}
 
 
 def _importances(model: DeliveredClassifier) -> tuple[list[dict[str, Any]], str]:

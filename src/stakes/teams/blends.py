@@ -104,13 +104,7 @@ class Stack(Blend):
         return expit(_logits(probabilities) @ weights + self.intercept)
 
 
-def fit_best(
-    scores: Floats,
-    records: Records,
-    *,
-    calibration: str | None = CALIBRATION,
-    size: int = 5,
-) -> Team:
+def fit_best(scores: Floats, records: Records, *, calibration: str | None = CALIBRATION, size: int = 5) -> Team:
     """Return the plain mean of the models that are the cheapest by themselves, decided by T_cs.
 
     `scores`, of shape (n_records, n_models), are of records that the models were not trained on; of the `records`

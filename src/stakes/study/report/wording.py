@@ -50,10 +50,7 @@ GLOSSARY = (
         "direct minimum expected cost classification: the trained model is left as it is, and its probabilities are "
         "compared with T_cs. Where a name begins with dm-, every tree does so before it votes.",
     ),
-    (
-        "MTA",
-        "majority threshold adjustment: act when the share of the trees’ votes is above T_cs or T_thr, not 0.5.",
-    ),
+    ("MTA", "majority threshold adjustment: act when the share of the trees’ votes is above T_cs or T_thr, not 0.5."),
     ("eps", "a tree’s error on records that it has not seen, weighted by cost. Votes may count by it."),
     (
         "u, o, h, s, cpr",
