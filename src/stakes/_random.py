@@ -27,14 +27,7 @@ def generator(random_state: Any) -> np.random.Generator:
 def seeded(estimator: Any, rng: np.random.Generator, *, overrule: bool = False) -> Any:
     """Return an unfitted copy of an estimator in which every `random_state` is a seed, however deeply it is nested.
 
-    Parameters
-    ----------
-    estimator : estimator
-        Also a pipeline, an encoder or a calibrated classifier around another.
-    rng : numpy.random.Generator
-        Where seeds are drawn from.
-    overrule : bool, default=False
-        Whether to draw seeds anew where the user has given some: for samplers, which would always draw the same.
+    With `overrule`, seeds are drawn anew where the user has given some: for samplers, which would always draw the same.
 
     Examples
     --------

@@ -22,21 +22,10 @@ MOST_CATEGORIES = 254
 class EncodedClassifier(ClassifierMixin, BaseEstimator):
     """A classifier that is shown numbers: texts and categories are numbered, missing and unseen ones are NaN.
 
-    Parameters
-    ----------
-    estimator : classifier
-        It is told which columns hold categories if it has a parameter `categorical_features`, as scikit-learn's
-        gradient boosting does, or an argument `categorical_feature` of `fit`, as LightGBM does.
-
-    Attributes
-    ----------
-    classes_ : ndarray
-    estimator_ : classifier
-        The fitted estimator.
-    categories_ : list
-        For each feature None, or its categories; the rarest beyond 254 are left out.
-    empty_ : ndarray of shape (n_features,)
-        Which features were missing in all training records: they are shown as zeros.
+    The estimator is told which columns hold categories if it has a parameter `categorical_features`, as scikit-learn's
+    gradient boosting does, or an argument `categorical_feature` of `fit`, as LightGBM does. The rarest categories
+    beyond 254 are left out (`categories_`), and features that are missing in all training records are shown as zeros
+    (`empty_`).
 
     Examples
     --------

@@ -255,21 +255,9 @@ def fit_calibration(
 ) -> Calibration:
     """Return the calibration `name`, fitted where it needs to be.
 
-    Parameters
-    ----------
-    name : {"logistic", "logistic_bounded", "platt", "platt_logit", "isotonic"}
-        The two logistic corrections are closed forms: they need no data.
-    scores : array-like of shape (n_records,)
-        Scores of records that the members were not trained on.
-    y : array-like of shape (n_records,)
-        Their classes, 0 or 1.
-    sample_weight : array-like of shape (n_records,), default=None
-        How often each record counts.
-
-    Returns
-    -------
-    calibration : Calibration
-        Called with scores (and, for "logistic", the total vote weight) it returns probabilities.
+    `scores` are of records that the members were not trained on, and `y` has their classes, 0 or 1. The two logistic
+    corrections are closed forms, and need no data. Called with scores (and, for "logistic", the total vote weight), the
+    calibration returns probabilities.
 
     Examples
     --------

@@ -59,26 +59,9 @@ def run_paper(
 ) -> PaperResult:
     """Run an application by the paper's protocol; what an earlier run has finished is not run again.
 
-    Parameters
-    ----------
-    name : {"churn", "fraud", "marketing"}
-    data : path
-        The directory with the files of the publishers.
-    out : path, default=None
-        The directory of the results; by default ``paper-NAME``, with ``-quick`` for a quick look.
-    quick : bool, default=False
-        Look at a few methods with small ensembles, once.
-    jobs : int, default=None
-        Processes to use: as many as there are cores by default.
-    seed : int, default=0
-    verbose : int, default=0
-        Whether to show a progress bar.
-    say : callable, default=nothing
-        Called with the name of each trial and repeat before it is run.
-
-    Returns
-    -------
-    result : PaperResult
+    `data` is the directory with the files of the publishers, and `out` that of the results: by default ``paper-NAME``,
+    with ``-quick`` for a quick look at a few methods with small ensembles, once. As many processes are used as there
+    are cores by default. `say` is called with the name of each trial and repeat before it is run.
 
     Examples
     --------

@@ -275,22 +275,7 @@ class CostSampler(MemberSampler, BaseSampler):
 
 
 def with_class_means(costs: Costs, y: NDArray[Any], method: str) -> Costs:
-    """Reduce `costs` to class means for a `method` defined on constant ones, and say so (FRAMEWORK 1).
-
-    Examples
-    --------
-    >>> import warnings
-    >>> import numpy as np
-    >>> from stakes import Costs
-    >>> from stakes.sampling.base import with_class_means
-    >>> with warnings.catch_warnings(record=True) as caught:
-    ...     warnings.simplefilter("always")
-    ...     with_class_means(Costs(fp=1, fn=[10, 20, 60]), np.array([0, 1, 1]), "MySampler")
-    Costs(fp=1, fn=40)
-    >>> print(caught[0].message)
-    MySampler is defined for constant costs: the record-dependent ones were replaced by their class means, fp_cost=1
-    and fn_cost=40
-    """
+    """Reduce `costs` to class means for a `method` defined on constant ones, and say so (FRAMEWORK 1)."""
     means = costs.class_means(y)
     warnings.warn(
         f"{method} is defined for constant costs: the record-dependent ones were replaced by their class means, "

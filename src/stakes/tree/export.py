@@ -64,18 +64,11 @@ def export_text(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from stakes.table import Table
-    >>> from stakes.tree.binning import Binning
-    >>> from stakes.tree.criteria import COST
+    >>> from stakes import CostTreeClassifier
     >>> from stakes.tree.export import export_text
-    >>> from stakes.tree.growing import Settings, grow
-    >>> table = Table(np.array([[10.0], [20.0], [70.0], [90.0]]), ["amount"])
-    >>> y, cost = np.array([0, 0, 0, 1], np.uint8), np.array([5.0, 5.0, 5.0, 90.0])
-    >>> binning = Binning().fit(table)
-    >>> nodes = grow(binning.transform(table), y, np.ones(4, np.int32), cost, np.arange(1, dtype=np.int32),
-    ...              binning.feature_bins_, Settings(COST, 1, 2, 1, 1, True, 0))
-    >>> print(export_text(nodes, binning, weights="cost"))
+    >>> tree = CostTreeClassifier(criterion="cost", max_depth=1)
+    >>> tree = tree.fit([[10.0], [20.0], [70.0], [90.0]], [0, 0, 0, 1], fp_cost=5, fn_cost=90)
+    >>> print(export_text(tree.members_.trees.nodes, tree.binning_, weights="cost", feature_names=["amount"]))
     4 records, 1 positive, P+ 0.25, cost 15 (other label 90) -> positive
     |-- amount <= 80.0 or missing: 3 records, 0 positive, P+ 0, cost 0 (other label 15) -> negative
     |-- amount > 80.0: 1 record, 1 positive, P+ 1, cost 0 (other label 90) -> positive
@@ -115,16 +108,10 @@ def export_graphviz(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from stakes.table import Table
-    >>> from stakes.tree.binning import Binning
+    >>> from stakes import CostTreeClassifier
     >>> from stakes.tree.export import export_graphviz
-    >>> from stakes.tree.growing import Settings, grow
-    >>> table = Table(np.array([[10.0], [20.0], [70.0], [90.0]]), ["amount"])
-    >>> binning = Binning().fit(table)
-    >>> nodes = grow(binning.transform(table), np.array([0, 0, 0, 1], np.uint8), np.ones(4, np.int32), np.empty(0),
-    ...              np.arange(1, dtype=np.int32), binning.feature_bins_, Settings(0, 1, 2, 1, 1, True, 0))
-    >>> print(export_graphviz(nodes, binning))
+    >>> tree = CostTreeClassifier(max_depth=1).fit([[10.0], [20.0], [70.0], [90.0]], [0, 0, 0, 1])
+    >>> print(export_graphviz(tree.members_.trees.nodes, tree.binning_, feature_names=["amount"]))
     digraph tree {
     node [shape=box, style="filled,rounded", fontname="helvetica"];
     edge [fontname="helvetica"];

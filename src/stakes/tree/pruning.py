@@ -39,22 +39,13 @@ def prune(nodes: Nodes, method: str, validation: NDArray[Any], train: NDArray[An
     A split that is wrong on the validation records goes:
 
     >>> import numpy as np
-    >>> from stakes.table import Table
-    >>> from stakes.tree.binning import Binning
-    >>> from stakes.tree.growing import Settings, grow
+    >>> from stakes import CostTreeClassifier
     >>> from stakes.tree.pruning import node_sums, prune
-    >>> from stakes.tree.trees import Trees
-    >>> X, y = np.array([[1.0], [2.0], [3.0], [4.0], [5.0]]), np.array([0, 1, 1, 0, 0], np.uint8)
-    >>> binning = Binning().fit(Table(X))
-    >>> once, unweighted, features = np.ones(5, np.int32), np.empty(0), np.arange(1, dtype=np.int32)
-    >>> nodes = grow(binning.transform(Table(X)), y, once, unweighted, features, binning.feature_bins_,
-    ...              Settings(0, 10, 2, 1, 1, True, 0))
-    >>> nodes.feature.size
-    5
-    >>> X_val, y_val = np.array([[1.0], [2.0], [4.0]]), np.array([1, 1, 0])
-    >>> leaf = Trees.join([nodes]).apply(binning.transform(Table(X_val)))[:, 0]
-    >>> prune(nodes, "reduced_error", node_sums(nodes, leaf, y_val, np.ones(3))).feature.size
-    3
+    >>> tree = CostTreeClassifier().fit([[1.0], [2.0], [3.0], [4.0], [5.0]], [0, 1, 1, 0, 0])
+    >>> nodes, leaf = tree.members_.trees.nodes, tree.apply([[1.0], [2.0], [4.0]])
+    >>> pruned = prune(nodes, "reduced_error", node_sums(nodes, leaf, np.array([1, 1, 0]), np.ones(3)))
+    >>> nodes.feature.size, pruned.feature.size
+    (5, 3)
     """
     train = nodes.weights if train is None else train
     becomes_leaf = PRUNINGS[method](nodes, _loss(nodes, train), _loss(nodes, validation))
