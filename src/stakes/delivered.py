@@ -10,12 +10,11 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from stakes._typing import Floats
 from stakes.decision.calibration import Calibration
 from stakes.metrics import savings_score
 
 __all__ = ["Decided", "DeliveredClassifier"]
-
-Floats = NDArray[np.float64]
 
 
 class Decided(NamedTuple):

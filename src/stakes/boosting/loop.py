@@ -8,16 +8,14 @@ from math import inf, log
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stakes._typing import Floats
 from stakes.boosting.rules import Rule, total
 from stakes.members import LeafAssignment
 from stakes.records import Records
 
 __all__ = ["DONE", "LARGE", "PERFECT", "USELESS", "Boosted", "Learner", "boost", "shares"]
 
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 
 # The alpha of the smallest error that a float can hold, for members that make none.
 LARGE = -log(np.finfo(np.float64).tiny) / 2

@@ -32,12 +32,10 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import logsumexp
 
+from stakes._typing import Floats
 from stakes.records import Records
 
 __all__ = ["RULES", "AdaBoost", "Rule", "make_rule", "total"]
-
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 
 
 def choice(*choices: str) -> Any:

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, logit
 from sklearn.isotonic import IsotonicRegression
 
+from stakes._typing import Floats
 from stakes.costs import per_record
 from stakes.decision.thresholds import record_weights
 from stakes.exceptions import DecisionError
@@ -25,8 +26,6 @@ __all__ = [
     "PlattLogit",
     "fit_calibration",
 ]
-
-Floats = NDArray[np.float64]
 
 
 class Calibration(ABC):

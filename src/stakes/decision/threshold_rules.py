@@ -10,17 +10,15 @@ from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import logit
 
+from stakes._typing import Floats
 from stakes.costs import Costs
 from stakes.decision.thresholds import best_cut
 from stakes.exceptions import CostsNeededError
 from stakes.records import Records
 
 __all__ = ["THRESHOLDS", "CostThreshold", "Half", "Limits", "Scaled", "Threshold", "Tuned"]
-
-Floats = NDArray[np.float64]
 
 
 class Limits(NamedTuple):

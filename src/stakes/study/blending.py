@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from stakes._typing import Floats
 from stakes.decision.decision import Decision
 from stakes.decision.readings import Readings, Source
 from stakes.records import Records
@@ -23,7 +24,6 @@ from stakes.teams.blends import BLENDS, Blend, cross_fit
 
 __all__ = ["Pool", "blend_rows"]
 
-Floats = NDArray[np.float64]
 
 # What a blend is called, and how it is described.
 NAMES = {"best": "top5", "team": "team", "stack": "stack"}

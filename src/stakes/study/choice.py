@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import beta
 
+from stakes._typing import Bools, Floats
 from stakes.costs import Costs
 from stakes.measures import Sums
 
@@ -35,8 +36,6 @@ __all__ = [
     "upper_bound",
 ]
 
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 Blocks = NDArray[np.int64]
 
 MOST_BLOCKS = 2000

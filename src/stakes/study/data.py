@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from stakes._typing import Bools, Ints
 from stakes.costs import Costs
 from stakes.exceptions import StudyError
 from stakes.study.expressions import Expression, did_you_mean, in_records, parse
@@ -22,8 +23,6 @@ from stakes.study.folds import Folds, cut_in_time, divide, forward_folds, random
 
 __all__ = ["StudyData", "evaluate_cost", "load_data"]
 
-Bools = NDArray[np.bool_]
-Ints = NDArray[np.int64]
 Rows = NDArray[np.intp]
 
 # Pairs of labels that say themselves which class is positive.

@@ -11,10 +11,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from stakes._typing import Bools
+
 __all__ = ["Folds", "cut_in_time", "divide", "forward_folds", "random_folds"]
 
 Rows = NDArray[np.intp]
-Bools = NDArray[np.bool_]
 
 ONLY_TRAINS = -1
 

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from stakes._typing import Bools
 from stakes.decision.calibration import CALIBRATIONS, fit_calibration
 from stakes.decision.cuts import Cut, apply_cuts, fit_cuts
 from stakes.decision.decision import Decision
@@ -28,7 +29,6 @@ from stakes.study.plan import Config
 
 __all__ = ["Judged", "judge", "make_rows"]
 
-Bools = NDArray[np.bool_]
 
 # The best decisions keep their outcomes, to choose among: as many as go into this many bytes, but some always.
 KEPT_BYTES = 1 << 20

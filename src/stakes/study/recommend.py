@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from stakes._typing import Bools
 from stakes.measures import MEASURES, Sums, amounts, sums_of
 from stakes.records import Records
 from stakes.study.choice import AnyLoss, Bootstrap, Candidates, Choice, MeanLoss, Rule, blocks, choose
@@ -18,7 +19,6 @@ from stakes.study.plan import Config
 
 __all__ = ["Difference", "Expected", "Recommendation", "drawn_costs", "interval_of", "recommend"]
 
-Bools = NDArray[np.bool_]
 
 # Measures that rank models as costs do, on any records.
 BY_COST = ("cost", "profit", "savings", "cost_reduction")

@@ -37,8 +37,6 @@ from stakes.tree.binning import Binned, Binning
 
 __all__ = ["Prepared", "UnitResult", "family_of", "fit_unit", "make_unit_classifier", "prepare", "run_unit"]
 
-Bools = NDArray[np.bool_]
-Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]
 
 # Families whose members are trees of this package: they take binned records.
