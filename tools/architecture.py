@@ -35,6 +35,7 @@ ROOMS = (
         "foundation",
         "types, errors, validation, seeds, rows of any table",
         (
+            "_docs",
             "_format",
             "_jit",
             "_random",
@@ -62,6 +63,7 @@ ROOMS = (
             "boosting",
             "cost_decision",
             "cost_tree",
+            "delivered",
             "encoded",
             "ensemble",
             "member_classifier",
