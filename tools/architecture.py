@@ -35,6 +35,7 @@ ROOMS = (
         "foundation",
         "types, errors, validation, seeds, rows of any table",
         (
+            "_commands",
             "_docs",
             "_format",
             "_jit",

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from stakes._commands import INTERRUPTED, plain_errors
 from stakes._format import money
 from stakes.paper.command import command as paper
 
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
 
 __all__ = ["app", "main"]
 
-BAD_INPUT = 2
-INTERRUPTED = 130
 TOP = 10
 
 app = typer.Typer(
@@ -197,7 +196,7 @@ def study(
     The same command again goes on where the last one was stopped.
     """
     directory = out or Path(f"{_stem(data)}-study")
-    with _plain_errors(resume=directory):
+    with plain_errors(resume=directory):
         from stakes.study.data import load_data
 
         loaded = load_data(
@@ -246,7 +245,7 @@ def demo(
     progress: Mode = None,
 ) -> None:
     """Run a small study end to end, on simulated card transactions with their amounts."""
-    with _plain_errors(resume=out):
+    with plain_errors(resume=out):
         import tempfile
 
         import polars as pl
@@ -287,7 +286,7 @@ def apply(
 
     Costs that are not given are those of the study.
     """
-    with _plain_errors():
+    with plain_errors():
         from stakes.study.apply import apply_model
 
         path = out or data.with_name(f"{_stem(data)}-decisions{_suffix(data)}")
@@ -317,7 +316,7 @@ def save(
     ] = None,
 ) -> None:
     """Write another model of a study to a file, in place of the recommended one."""
-    with _plain_errors():
+    with plain_errors():
         from stakes.exceptions import StudyError
         from stakes.study.study import saved_study
 
@@ -334,7 +333,7 @@ def report(
     directory: Annotated[Path, typer.Argument(metavar="DIR", help="The directory of a finished study.")],
 ) -> None:
     """Write the report of a study again."""
-    with _plain_errors():
+    with plain_errors():
         from stakes.study.report import write_report
 
         typer.echo(f"See {write_report(directory)}")
@@ -355,7 +354,7 @@ def methods(
 
     mc- before any of the names is MetaCost: a readable tree, taught by the method.
     """
-    with _plain_errors():
+    with plain_errors():
         from stakes.catalog import list_methods
         from stakes.exceptions import StudyError
 
@@ -380,28 +379,6 @@ def main() -> None:
         app(prog_name="stakes")
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)
-
-
-@contextmanager
-def _plain_errors(resume: Path | None = None) -> Iterator[None]:
-    """Say in one line what is wrong with what the user gave, or that the user interrupted."""
-    from stakes import exceptions
-
-    expected = tuple(
-        error for error in (getattr(exceptions, name) for name in exceptions.__all__) if not issubclass(error, Warning)
-    )
-    try:
-        yield
-    except BrokenPipeError:  # whoever was reading has enough
-        raise
-    except (*expected, OSError) as error:
-        said = str(error) if not isinstance(error, OSError) else f"{error.filename or ''}: {error.strerror or error}"
-        typer.echo(f"stakes: {' '.join(said.split())}", err=True)
-        raise typer.Exit(BAD_INPUT) from None
-    except KeyboardInterrupt:
-        hint = "" if resume is None else f"; what is finished is in {resume}, and the same command goes on from there"
-        typer.echo(f"stakes: stopped{hint}", err=True)
-        raise typer.Exit(INTERRUPTED) from None
 
 
 def _listed(given: list[str] | None, default: str) -> list[str]:

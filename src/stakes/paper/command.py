@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from stakes.exceptions import StudyError
+from stakes._commands import plain_errors
 
 __all__ = ["command"]
 
@@ -45,14 +43,15 @@ def paper(
 
     The same command again goes on where the last one was stopped.
     """
-    with _one_line_errors():
+    directory = out or Path(f"paper-{application.value}{'-quick' if quick else ''}")
+    with plain_errors(resume=directory):
         from stakes.paper.experiment import run_paper
         from stakes.paper.page import print_tables
 
         result = run_paper(
             application.value,
             data,
-            out=out,
+            out=directory,
             quick=quick,
             jobs=jobs,
             seed=seed,
@@ -63,19 +62,6 @@ def paper(
             typer.echo(note)
         print_tables(_console(), result.tables, result.findings, result.application.shown)
         typer.echo(f"All of it: {result.page}")
-
-
-@contextmanager
-def _one_line_errors() -> Iterator[None]:
-    """Say in one line what is wrong with what the user gave, or that the user stopped it."""
-    try:
-        yield
-    except (StudyError, OSError) as error:
-        typer.echo(f"stakes: {' '.join(str(error).split())}", err=True)
-        raise typer.Exit(2) from None
-    except KeyboardInterrupt:
-        typer.echo("stakes: stopped; what is finished is kept, and the same command goes on from there", err=True)
-        raise typer.Exit(130) from None
 
 
 def _console() -> Any:

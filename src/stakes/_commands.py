@@ -1,0 +1,36 @@
+"""What all commands share: whatever is wrong is said in one line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import typer
+
+__all__ = ["INTERRUPTED", "plain_errors"]
+
+BAD_INPUT = 2
+INTERRUPTED = 130
+
+
+@contextmanager
+def plain_errors(resume: Path | None = None) -> Iterator[None]:
+    """Say in one line what is wrong with what the user gave, or that the user interrupted."""
+    from stakes import exceptions
+
+    expected = tuple(
+        error for error in (getattr(exceptions, name) for name in exceptions.__all__) if not issubclass(error, Warning)
+    )
+    try:
+        yield
+    except BrokenPipeError:  # whoever was reading has enough
+        raise
+    except (*expected, OSError) as error:
+        said = str(error) if not isinstance(error, OSError) else f"{error.filename or ''}: {error.strerror or error}"
+        typer.echo(f"stakes: {' '.join(said.split())}", err=True)
+        raise typer.Exit(BAD_INPUT) from None
+    except KeyboardInterrupt:
+        hint = "" if resume is None else f"; what is finished is in {resume}, and the same command goes on from there"
+        typer.echo(f"stakes: stopped{hint}", err=True)
+        raise typer.Exit(INTERRUPTED) from None
