@@ -23,6 +23,10 @@ settings.register_profile("stakes", deadline=None)
 settings.load_profile("stakes")
 
 
+# They have no examples, and several of the same name cannot be imported to look for some.
+collect_ignore_glob = ["*conftest.py"]
+
+
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
     """Run a single file in this process: workers take seconds to start, and only one would have work."""
     return 0 if len(config.args) == 1 and ".py" in config.args[0] else None
