@@ -104,6 +104,24 @@ def test_the_choice_prefers_models_that_follow_costs_and_simple_ones_within_nois
     assert choose(found, rule).chosen == chosen
 
 
+@pytest.mark.parametrize(
+    ("loss", "follows", "rivals", "chosen"),
+    [
+        ([1.0, 0.8, 3.0], [1, 1, 1], [0, 0, 0], 0),  # better by less than three standard errors
+        ([1.0, 0.5, 3.0], [1, 1, 1], [0, 0, 0], 1),  # beyond them
+        ([1.0, 1.0, 3.0], [1, 1, 1], [0, 1, 0], 1),  # a rival that is no worse
+        ([1.0, 1.1, 3.0], [1, 1, 1], [0, 1, 0], 0),
+        ([1.0, 0.9, 0.8], [1, 1, 1], [0, 1, 1], 2),  # the better one of two rivals
+        ([1.0, 0.5, 0.4], [1, 1, 0], [0, 0, 0], 1),  # both beyond noise: the one that follows costs
+        ([1.0, 0.9, 0.4], [1, 1, 0], [0, 0, 0], 2),
+    ],
+)
+def test_the_choice_starts_from_a_reference_and_takes_others_beyond_noise(loss, follows, rivals, chosen):
+    found = bootstrap_of(loss)
+    follows, rivals = np.array(follows, bool), np.array(rivals, bool)
+    assert Rule(found, follows, np.arange(3), reference=0, rivals=rivals).choose(found.all) == chosen
+
+
 def test_a_simpler_model_must_be_as_good_within_one_standard_error():
     quiet = bootstrap_of([1.0, 1.004], noise=0.001)
     assert Rule(quiet, np.ones(2, bool), np.array([1, 0])).choose(quiet.all) == 0
