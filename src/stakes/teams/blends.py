@@ -165,19 +165,6 @@ def fit_stack(
     `strength` is that of the pull: this times the squared distance to the mean is added to the log loss, summed over
     the records. On nine data sets 10 to 100 are as good, and choosing it by cross-validation gained nothing.
     `by_stakes` weights records by what is at stake, fp_cost + fn_cost. The rest is as in `fit_team`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from stakes import Costs
-    >>> from stakes.records import Records
-    >>> from stakes.teams.blends import fit_stack
-    >>> rng = np.random.default_rng(0)
-    >>> positive = rng.random(500) < 0.3
-    >>> scores = np.clip(0.4 * positive[:, None] + rng.uniform(0, 0.6, size=(500, 3)), 0, 1)
-    >>> stack = fit_stack(scores, Records(None, positive, Costs(fp=1, fn=5)))
-    >>> stack(scores[:2]).shape
-    (2,)
     """
     calibrations, probabilities = _calibrate(scores, records, calibration)
     stakes = Stakes.of(records)
@@ -201,19 +188,6 @@ def cross_fit(fit: FitBlend, scores: Floats, records: Records, folds: NDArray[np
     """Return the probability of each record by a blend that was fitted to the records of the other folds.
 
     `fit` is `fit_best`, `fit_team`, `fit_stack`, or anything with their first arguments, and takes the options.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from stakes import Costs
-    >>> from stakes.records import Records
-    >>> from stakes.teams.blends import cross_fit, fit_team
-    >>> rng = np.random.default_rng(0)
-    >>> positive = rng.random(500) < 0.3
-    >>> scores = np.clip(0.4 * positive[:, None] + rng.uniform(0, 0.6, size=(500, 3)), 0, 1)
-    >>> p = cross_fit(fit_team, scores, Records(None, positive, Costs(fp=1, fn=5)), np.arange(500) % 5)
-    >>> bool(p[positive].mean() > p[~positive].mean())
-    True
     """
     records = records.with_features(None)
     probabilities = np.empty(len(records))
