@@ -112,7 +112,10 @@ def study(
     target: Annotated[str, typer.Option(metavar="COLUMN", help="The column with the two classes.")],
     positive: Annotated[
         str | None,
-        typer.Option(metavar="VALUE", help="The value of the positive class; by default the one sorted last."),
+        typer.Option(
+            metavar="VALUE",
+            help="The value of the positive class; by default 1, yes or true, and otherwise the rarer class.",
+        ),
     ] = None,
     fp_cost: FpCost = None,
     fn_cost: FnCost = None,
