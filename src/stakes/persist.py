@@ -133,7 +133,7 @@ def save(
         Whether to keep the validation records. Without them the file is smaller, and contains no records. The
         model predicts the same, but cannot tune another decision: ``with_decision`` raises an error.
     trusted : iterable of str, default=()
-        Types of other packages in the model, such as ``"lightgbm.sklearn.LGBMClassifier"``. They must be named again to
+        Types of other packages in the model, such as ``"xgboost.sklearn.XGBClassifier"``. They must be named again to
         load it.
 
     Examples
