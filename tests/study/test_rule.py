@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from stakes import Costs
-from stakes.study.choice import Bootstrap, MeanLoss, Rule, allowed_share, blocks, choose
+from stakes.study.choice import Bootstrap, Choice, MeanLoss, Rule, allowed_share, blocks, choose
+from stakes.study.recommend import _reason
 
 
 def guesses(n: int, m: int, seed: int, skill: float = 0.0) -> tuple[np.ndarray, np.ndarray, Costs]:
@@ -60,6 +61,14 @@ def test_a_rival_is_taken_where_it_is_no_worse() -> None:
     for losses, expected in (([1.0, 1.001, 1.2], 0), ([1.0, 1.0, 0.999], 2), ([1.0, 0.99, 1.1], 1)):
         made, loss = rule(losses, reference=0, rivals=rivals)
         assert made.choose(loss) == expected
+
+
+def test_the_reason_tells_two_decisions_of_one_method_apart() -> None:
+    rows = [{"name": "lr", "description": words, "follows_costs": True} for words in ("above T_cs", "calibrated")]
+    loss = np.array([1.0, 0.99])
+    found = Choice(chosen=0, best=1, follower=0, expected=1.0, low=0.9, high=1.1, optimism=0.0)
+    reason = _reason(found, Bootstrap(loss, loss[None], loss[None]), rows, None)
+    assert "lr (calibrated) is better by 1.0% out of fold" in reason
 
 
 def test_limits_hold_on_new_records_with_the_confidence_stated() -> None:

@@ -162,7 +162,8 @@ def _reason(choice: Choice, bootstrap: Bootstrap, rows: list[dict[str, Any]], re
     else:
         found = f"It is simple, no worse out of fold than {rows[start]['name']}, and {follows}"
     better = by(choice.chosen, choice.best)
-    return f"{found}; {best['name']} is better by {better} out of fold, which is within noise."
+    other = best["name"] if best["name"] != chosen["name"] else f"{best['name']} ({best['description']})"
+    return f"{found}; {other} is better by {better} out of fold, which is within noise."
 
 
 def interval_of(
