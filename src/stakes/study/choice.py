@@ -238,15 +238,21 @@ class Rule:
         self.beyond, self.within, self.at_most = beyond, within, at_most
         self._noise = cache(bootstrap.noise)
 
-    def choose(self, loss: Floats) -> int:
-        """Return the candidate to recommend, given the losses of all."""
-        return self._simplest(loss) if self.reference is None else self._from_reference(loss, self.reference)
+    def choose(self, loss: Floats, *, drawn: bool = False) -> int:
+        """Return the candidate to recommend, given the losses of all.
 
-    def _from_reference(self, loss: Floats, start: int) -> int:
+        Losses on records that were `drawn` from a sample have the noise of the draw besides that of the sample: twice
+        the variance.
+        """
+        if self.reference is None:
+            return self._simplest(loss)
+        return self._from_reference(loss, self.reference, self.beyond * (np.sqrt(2.0) if drawn else 1.0))
+
+    def _from_reference(self, loss: Floats, start: int, beyond: float) -> int:
         no_worse = np.flatnonzero(self.rivals & (loss <= loss[start]))
         if no_worse.size:
             start = int(no_worse[np.argmin(loss[no_worse])])
-        better = loss < loss[start] - self.beyond * self._noise(start)
+        better = loss < loss[start] - beyond * self._noise(start)
         for which in (better & self.follows, better):
             if which.any():
                 return int(np.argmin(np.where(which, loss, np.inf)))
@@ -299,7 +305,7 @@ def choose(bootstrap: Bootstrap, rule: Rule) -> Choice:
     (0.45, 0.49)
     """
     chosen = rule.choose(bootstrap.all)
-    picked = np.array([rule.choose(loss) for loss in bootstrap.drawn])
+    picked = np.array([rule.choose(loss, drawn=True) for loss in bootstrap.drawn])
     each = np.arange(picked.size)
     expected = float(bootstrap.left_out[each, picked].mean())
     spread = bootstrap.drawn[:, chosen] - bootstrap.drawn[:, chosen].mean()

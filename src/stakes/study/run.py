@@ -104,14 +104,11 @@ def family_of(method: str) -> str:
 def make_unit_classifier(config: Config, unit: Unit, n_jobs: int | None = None) -> MemberClassifier:
     """Return the classifier of a unit, not fitted: the same that `make_classifier` makes by name."""
     seed = config.seed + unit.repeat
-    params: dict[str, Any] = {"random_state": seed}
-    family = family_of(unit.method)
-    if family in ("bagging", "boosting"):
-        params |= {"n_estimators": config.trees, "n_jobs": n_jobs}
-    elif family == "tree":
-        params["n_jobs"] = n_jobs
-    classifier: MemberClassifier = make_classifier(unit.method, **params)
-    return classifier
+    members = {"n_estimators": config.trees} if family_of(unit.method) in ("bagging", "boosting") else {}
+    classifier: MemberClassifier = make_classifier(unit.method, random_state=seed, **members)
+    # Units run side by side: models inside, such as LightGBM, must not take all cores each.
+    threads = [name for name in classifier.get_params() if name.rsplit("__", 1)[-1] == "n_jobs"]
+    return classifier.set_params(**dict.fromkeys(threads, n_jobs))
 
 
 def features_for(method: str, records: Records, rows: Rows | None = None) -> Any:
