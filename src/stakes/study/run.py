@@ -24,7 +24,7 @@ from stakes.costs import Costs
 from stakes.decision.decision import Decision
 from stakes.decision.options import decisions_for
 from stakes.decision.readings import Readings
-from stakes.exceptions import ClassMeansWarning
+from stakes.exceptions import StakesWarning
 from stakes.member_classifier import MemberClassifier
 from stakes.records import Records
 from stakes.study.columns import OUT_OF_FOLD, TEST, follows_costs, pack_scores, schema
@@ -129,7 +129,8 @@ def fit_unit(config: Config, unit: Unit, records: Records, rows: Rows | None = N
     # Otherwise the real ones: methods that train without costs use them on their validation records only, and those
     # that know constant costs alone reduce them to class means themselves.
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ClassMeansWarning)
+        # A study is about figures: a method whose training degenerates is far down the leaderboard.
+        warnings.simplefilter("ignore", StakesWarning)
         return make_unit_classifier(config, unit, n_jobs).fit(
             features_for(unit.method, records, rows), positive.astype(np.int64), fp_cost=costs.fp, fn_cost=costs.fn
         )
