@@ -401,3 +401,14 @@ def test_per_record_repeats_one_number_and_checks_lengths():
         per_record([1, 2], "amount", 3)
     with pytest.raises(CostsError, match=r"^amount is not finite in 1 record: the first is row 1, nan$"):
         per_record([1, np.nan], "amount", 2)
+
+
+@pytest.mark.parametrize("factor", [100.0, 0.01, 1e-9, 7.3])
+def test_the_threshold_is_the_same_in_any_currency(factor: float) -> None:
+    fp, fn = (side.ravel() for side in np.meshgrid(np.arange(1, 41) / 2, np.arange(1, 41) / 2))
+    expected = fp / (fp + fn)  # exact numbers, and one rounding
+    short = np.maximum(fp, fn) / np.minimum(fp, fn) * 8 % 1 == 0  # ratios such as 4 or 2.5, which k / n may equal
+    threshold = Costs(fp=factor * fp, fn=factor * fn).threshold()
+    np.testing.assert_array_equal(threshold[short], expected[short])
+    np.testing.assert_allclose(threshold, expected, rtol=1e-15)
+    assert Costs(fp=factor, fn=4 * factor).threshold() == 0.2

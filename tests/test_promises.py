@@ -20,6 +20,8 @@ PLAIN = [method for method in METHODS if not method.name.startswith("mc-")]
 # Records whose share of positives, and so the cost of a miss that makes both trivial policies bad, differ.
 KINDS = {"balanced": (0.5, 500, 4.0), "5%": (0.05, 1500, 12.0), "0.5%": (0.005, 6000, 100.0)}
 N_NEW = 2000
+# Raw shares of votes stay close to one half, so that the published method acts on all where misses are much dearer.
+ACTS_ON_ALL = ("adamec", "mc-adamec")
 # How much less may be acted on where misses are dearer: sampling noise of small ensembles.
 NOISE = 0.03
 
@@ -88,9 +90,13 @@ def check(method: Method, kind: str, by_record: bool) -> None:
     else:
         assert (acted != without).any(), "costs change no decision"
         policies = {False: cost_of(False, data), True: cost_of(True, data)}
-        if np.unique(acted).size == 1:
-            # With so few positives a method may fall back on the cheaper policy without a model, but on no other.
-            assert kind == "0.5%", f"acts on {'all' if acted[0] else 'none'}"
+        if method.name in ACTS_ON_ALL and kind == "0.5%":
+            assert acted.mean() > 0.9, "the docs say that it acts on nearly all"
+        elif np.unique(acted).size == 1:
+            # With so few positives a method may fall back on the cheaper policy without a model, and a single tree may
+            # be pruned to its root, but to no other policy.
+            one_tree = method.family == "tree" or method.name.startswith("mc-")
+            assert kind == "0.5%" or one_tree, f"acts on {'all' if acted[0] else 'none'}"
             assert policies[bool(acted[0])] == min(policies.values())
         dearer = decide(method, data, on_fn=4.0)
         assert dearer.mean() >= acted.mean() - NOISE, "misses cost more, and fewer records are acted on"
@@ -115,20 +121,5 @@ def test_costs_act_by_default_in_any_currency_and_in_the_right_direction(method:
 @pytest.mark.parametrize("by_record", [False, True], ids=["constant", "record"])
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("method", METHODS, ids=lambda m: m.name)
-def test_costs_act_by_default_on_every_kind_of_data(
-    method: Method, kind: str, by_record: bool, request: pytest.FixtureRequest
-) -> None:
-    for broken, reason in known_problems(method, kind).items():
-        if broken:
-            request.applymarker(pytest.mark.xfail(reason=reason, strict=False))
+def test_costs_act_by_default_on_every_kind_of_data(method: Method, kind: str, by_record: bool) -> None:
     check(method, kind, by_record)
-
-
-def known_problems(method: Method, kind: str) -> dict[bool, str]:
-    """Return what is not yet as promised."""
-    name = method.name.removeprefix("mc-").removeprefix("dm-")
-    by_both = method.when == ("before", "after")
-    return {
-        name.startswith("cs") and method.family != "boosting": "equal gains of cost trees are told apart by rounding",
-        by_both and kind == "0.5%": "T_cs on a sample counts costs twice: rare classes end up all positive",
-    }

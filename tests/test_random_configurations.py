@@ -51,7 +51,7 @@ DOCUMENTED = (
     r"this decision chooses something on validation records, and none were kept",
     # Parameters that contradict each other
     r"presample=True has nothing to do without sampling=",
-    r"prior_correction=True is about samples, and weights shift the prior too",
+    r"prior_correction=True is about samples and trees, and the members are weighted models",
     r"features='per_split' is about trees, and the members are",
     r"weighted=True and criterion='cost' both count the costs",
     r"variant='uboost' votes by the weights in the leaves of trees",

@@ -25,7 +25,7 @@ from stakes.metrics import savings_score, total_cost
 from stakes.progress import progress
 from stakes.records import Records
 from stakes.sampling.draws import Draws
-from stakes.tree.leaves import SMOOTHED
+from stakes.tree.leaves import SMOOTHED_COPIES
 from stakes.tree.nodes import Nodes
 from stakes.tree.recipe import TreeRecipe
 from stakes.tree.trees import Trees
@@ -67,7 +67,8 @@ class CostBaggingClassifier(EnsembleClassifier):
         training records, held out; or the training records themselves (None). "auto" is out-of-bag where sampling
         leaves a fair sample of both classes out, and otherwise holds out a fifth where something needs it.
     prior_correction : bool, default=False
-        Correct probabilities for the class ratio of the samples (Elkan's formula).
+        Take the costs out of the members' probabilities again: correct them for the class ratio of the samples (Elkan's
+        formula), and count records instead of their weights in the leaves of weighted trees.
     {costs_and_label}
     n_jobs : int, default=None
         How many threads to use; a joblib backend in force is used instead. Members that are ensembles themselves, on
@@ -165,13 +166,15 @@ class CostBaggingClassifier(EnsembleClassifier):
         super()._check_parameters()
         if self.presample and self.sampling is None:
             raise ValueError("presample=True has nothing to do without sampling=: choose one, or presample=False")
-        if self.prior_correction and self.weighted:
-            raise ValueError("prior_correction=True is about samples, and weights shift the prior too: choose one")
         if self._tree is None:
             if self.features == "per_split":
                 raise ValueError(f"features='per_split' is about trees, and the members are {self.estimator!r}")
             if self.weighted and not has_fit_parameter(self.estimator, "sample_weight"):
                 raise ValueError(f"weighted=True needs members that take sample_weight: {self.estimator!r} does not")
+            if self.weighted and self.prior_correction:
+                raise ValueError(
+                    "prior_correction=True is about samples and trees, and the members are weighted models: choose one"
+                )
         elif self.weighted and self._tree.criterion == "cost":
             raise ValueError("weighted=True and criterion='cost' both count the costs: choose one of the two")
 
@@ -207,14 +210,15 @@ class CostBaggingClassifier(EnsembleClassifier):
             base_rate = float(np.average(records.positive, weights=weight))
         if self._tree is not None:
             seen = self._grow(records, draws, seeds, base_rate)
-            acted = self.weighted or by_sampling or self._recipe().prunes_by_cost
+            by_weight = self.weighted and not self.prior_correction
+            acted = by_weight or by_sampling or self._recipe().prunes_by_cost
             # Trees that only grew by cost end in leaves of one class, whose labels are the same whatever it costs.
-            output = "vote" if self.weighted or self._recipe().prunes_by_cost else "average"
-            self.votes_ = Votes(output=output, by_node=self.weighted)
+            output = "vote" if by_weight or self._recipe().prunes_by_cost else "average"
+            self.votes_ = Votes(output=output, by_node=by_weight)
             leaf = self._tree.leaf
             if draws.has_copies and leaf == "frequency":
-                # A leaf of copies is pure however many there are; smoothed leaves are drawn to their ancestors.
-                leaf = SMOOTHED
+                # A leaf of copies is pure however many there are.
+                leaf = SMOOTHED_COPIES
         else:
             pass_costs = not self.weighted and not sampler.uses_costs
             seen = self._fit_models(records, draws, seeds, base_rate, pass_costs=pass_costs)
@@ -260,7 +264,10 @@ class CostBaggingClassifier(EnsembleClassifier):
         )
         made = self._run(jobs, len(seeds), n_jobs=self.n_jobs)
         self.members_ = TreeMembers(
-            Trees.join(_given_away([nodes for nodes, _ in made])), weighted=self.weighted, base_rate=base_rate
+            Trees.join(_given_away([nodes for nodes, _ in made])),
+            weighted=self.weighted,
+            base_rate=base_rate,
+            copies=draws.has_copies,
         )
         return np.stack([seen for _, seen in made]).T
 

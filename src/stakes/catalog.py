@@ -299,8 +299,14 @@ def _bagging(samplers: Samplers) -> Iterator[Method]:
                 when=(*method.when, "after"),
                 costs="record" if method.costs == "none" else method.costs,
                 needs_costs=True,
-                make=replace(method.make, decision={"member": "cost"}),
+                make=replace(method.make, own={**method.make.own, **_once(method)}, decision={"member": "cost"}),
             )
+
+
+def _once(method: Method) -> dict[str, Any]:
+    # Members that vote by T_cs count the costs, so that their probabilities must not: samples and weights shape the
+    # trees, and their share in the probabilities is corrected.
+    return {"prior_correction": True} if "before" in method.when else {}
 
 
 # What the literature calls the boosting rules. A rule that is not here goes by its own name and docstring.
@@ -334,7 +340,7 @@ def _boosting(rules: Rules) -> Iterator[Method]:
     after = Method(
         name="adamec",
         family="boosting",
-        description="AdaMEC: AdaBoost, whose share of votes is compared with T_cs",
+        description="AdaMEC: AdaBoost, whose share of votes, no probability, is compared with T_cs",
         when=("after",),
         costs="record",
         needs_costs=True,
@@ -469,7 +475,7 @@ def make_classifier(name: str, **params: Any) -> Any:
     >>> from stakes import make_classifier
     >>> make_classifier("dm-cprbg", vote_weight="squared_odds")
     CostBaggingClassifier(decision=Decision(member='cost', output='vote', vote_weight='squared_odds'),
-                          sampling='cpr')
+                          prior_correction=True, sampling='cpr')
     >>> make_classifier("dm-cprbgg")
     Traceback (most recent call last):
         ...

@@ -16,6 +16,8 @@ Cost = float | NDArray[np.float64]
 # Costs and sample weights are 0 or in this range: sums of their products over any number of records are finite, and
 # no ratio of them overflows.
 SMALLEST, LARGEST = 1e-100, 1e100
+# Ratios of costs this close, relative to their size, are told apart by rounding only.
+SAME_RATIO = 4e-16
 NAMES = ("fp", "fn", "tp", "tn")
 
 
@@ -136,6 +138,12 @@ class Costs:
         fp, both = np.asarray(self.fp), np.add(self.fp, self.fn)
         # One rounding each in the sum and the quotient: a probability k / n equals the threshold k / n exactly.
         threshold = np.divide(fp, both, out=np.full(both.shape, 0.5), where=both > 0)
+        # It does so in any currency: 0.01 and 0.04 are no exact numbers, but their ratio is meant to be 4.
+        larger, smaller = np.maximum(self.fp, self.fn), np.minimum(self.fp, self.fn)
+        ratio = np.divide(larger, smaller, out=np.zeros(both.shape), where=smaller > 0)
+        meant = rounded(ratio)
+        near = (meant > 0) & (np.abs(ratio - meant) <= SAME_RATIO * meant)
+        threshold = np.where(near, np.where(fp == larger, meant, 1.0) / (1.0 + meant), threshold)
         return float(threshold) if self.constant else threshold
 
     def of(self, y: ArrayLike) -> NDArray[np.float64]:
@@ -157,6 +165,12 @@ class Costs:
             return float((cost[of_class] if of_class.any() else cost).mean())
 
         return Costs._of(fp=mean(self.fp, y == 0), fn=mean(self.fn, y == 1))
+
+
+def rounded(ratio: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return ratios of costs rounded to 40 of 53 bits: the same ones in any currency."""
+    significand, exponent = np.frexp(ratio)
+    return np.ldexp(np.rint(np.ldexp(significand, 40)), exponent - 40)
 
 
 def per_record(

@@ -17,7 +17,7 @@ from stakes._rows import take_columns
 from stakes._typing import Bytes, Floats
 from stakes.exceptions import DecisionError
 from stakes.sampling.prior import prior_correction
-from stakes.tree.leaves import AUTO, leaf_labels, leaf_probabilities, node_weights
+from stakes.tree.leaves import AUTO, SMOOTHED, SMOOTHED_COPIES, leaf_labels, leaf_probabilities, node_weights
 from stakes.tree.trees import Trees
 
 __all__ = ["LeafAssignment", "LeafTable", "ModelMembers", "Prior", "TreeMembers"]
@@ -96,21 +96,26 @@ class TreeMembers:
     """Members that are trees.
 
     Probabilities of `weighted` members go by weight, because the weights are costs (FRAMEWORK 6, weighted ensembles).
-    `base_rate` is the share of positives to correct them to, after sampling has shifted it (FRAMEWORK 3).
+    `base_rate` is the share of positives to correct them to, after sampling has shifted it (FRAMEWORK 3); those of
+    weighted members then go by the number of records, which weights do not shift. `copies` says whether the samples
+    repeat records on purpose, so that the number of records in a leaf means less.
     """
 
     has_probabilities = True
 
-    def __init__(self, trees: Trees, *, weighted: bool = False, base_rate: float | None = None) -> None:
+    def __init__(
+        self, trees: Trees, *, weighted: bool = False, base_rate: float | None = None, copies: bool = False
+    ) -> None:
         self.trees = trees
         self.weighted = weighted
         self.base_rate = base_rate
+        self.copies = copies
 
     def __len__(self) -> int:
         return len(self.trees)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"trees": self.trees, "weighted": self.weighted, "base_rate": self.base_rate}
+        return {name: value for name, value in vars(self).items() if name != "_leaves"}
 
     @property
     def leaves(self) -> LeafTable:
@@ -127,7 +132,7 @@ class TreeMembers:
         return self._leaves
 
     def _prior(self) -> Prior | None:
-        if self.base_rate is None:
+        if self.base_rate is None or self.weighted:
             return None
         counts = self.trees.nodes.counts[self.trees.roots]
         return Prior(counts[:, 1] / counts.sum(axis=1), self.base_rate)
@@ -136,7 +141,9 @@ class TreeMembers:
         """Raise an error if leaves have no probability of this name: trees have all of them."""
 
     def _probability(self, leaf: str) -> Floats:
-        return leaf_probabilities(self.trees, leaf, weighted=self.weighted)
+        if leaf == AUTO:
+            leaf = SMOOTHED_COPIES if self.copies else SMOOTHED
+        return leaf_probabilities(self.trees, leaf, weighted=self.weighted and self.base_rate is None)
 
     def assign(self, bins: Bytes, n_threads: int = 1) -> LeafAssignment:
         """Return the leaves of binned records."""

@@ -12,12 +12,14 @@ from numpy.typing import NDArray
 
 from stakes._rows import take_rows
 from stakes._typing import Bools, Floats
-from stakes.costs import Costs
+from stakes.costs import Costs, rounded
 
 __all__ = ["Records"]
 
 # The logarithm of a ratio of costs where one of them is zero.
 LARGEST_LOG_RATIO = log(1e15)
+# Smaller shares of the largest cost are no unit to measure costs by.
+SMALLEST_SHARE = 1e-15
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,22 @@ class Records:
     def cost(self) -> Floats:
         """What it costs to misclassify each record."""
         return self.costs.of(self.positive)
+
+    @cached_property
+    def cost_unit(self) -> float:
+        """The smallest cost of misclassifying a record, but for those that are next to nothing; 1 if all are."""
+        cost = self.cost
+        largest = cost.max(initial=0.0)
+        return float(cost[cost >= SMALLEST_SHARE * largest].min()) if largest > 0 else 1.0
+
+    @cached_property
+    def relative_cost(self) -> Floats:
+        """The cost of misclassifying each record in units of `cost_unit`, the same for costs in any currency.
+
+        Rounded, so that the rounding of the costs given, or of their quotients, makes no difference between costs that are
+        equal, nor between sums of them.
+        """
+        return rounded(self.cost / self.cost_unit)
 
     @property
     def loss(self) -> Floats:

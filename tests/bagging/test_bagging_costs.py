@@ -139,7 +139,7 @@ TUNED = [
         {"vote_weight": weight, "threshold": "cost"},
         {"vote_weight": weight, "member": "cost", "leaf": "laplace"},
         {"vote_weight": weight, "member": "tuned"},
-        {"vote_weight": weight, "member": "tuned", "threshold": "tuned"},
+        {"vote_weight": weight, "member": "tuned", "threshold": "tuned", "leaf": "laplace"},
         {"vote_weight": weight, "threshold": "cost", "calibration": "platt"},
     )
 ]
@@ -170,7 +170,7 @@ def test_the_default_decision_is_the_one_documented(small: Any) -> None:
         # Grown by cost, but not pruned: leaves of one class have the same label whatever it costs.
         **dict.fromkeys(("cost splitting", "cost splitting, textbook"), by_cost),
         # A leaf of copies is pure however many there are.
-        **dict.fromkeys(("over", "over, per_tree", "hybrid"), Decision(leaf="shrinkage")),
+        **dict.fromkeys(("over", "over, per_tree", "hybrid"), Decision(leaf="curtailment")),
     }
     for name, options in METHODS.items():
         clf = bagging(**{"n_estimators": 2, **options}).fit(small.X, small.y)

@@ -181,6 +181,16 @@ def test_the_prior_correction_acts_on_trees_of_pure_leaves_too(large: Any, large
     assert abs(p.mean() - large_fresh.y.mean()) < abs(sampled.mean() - large_fresh.y.mean())
 
 
-def test_weights_cannot_be_corrected_for(small: Any) -> None:
+def test_the_correction_of_weighted_trees_counts_records(small: Any) -> None:
+    weighted = bagging(CostTreeClassifier(max_depth=2), weighted=True, prior_correction=True)
+    weighted.fit(small.X, small.y, fn_cost=9.0)
+    nodes, at = weighted.members_.trees.nodes, weighted.members_.trees.leaves
+    share = nodes.counts[at, 1] / nodes.counts[at].sum(axis=1)
+    np.testing.assert_allclose(weighted.members_.leaves.probability("frequency"), share)
+    assert (nodes.weights[at, 1] / nodes.weights[at].sum(axis=1) > share + 0.1).any()
+    assert weighted.decision_ == Decision(threshold="cost")
+
+
+def test_weights_of_other_models_cannot_be_corrected_for(small: Any) -> None:
     with pytest.raises(ValueError, match="prior_correction=True is about samples"):
-        bagging(weighted=True, prior_correction=True).fit(small.X, small.y)
+        bagging(GaussianNB(), weighted=True, prior_correction=True).fit(small.X, small.y)

@@ -36,14 +36,8 @@ BY_HAND = {
     "curtailment": [5 / 200, 11 / 230, 49 / 70, 49 / 70, 49 / 70],
     "curtailment_laplace": [6 / 202, 12 / 232, 50 / 72, 50 / 72, 50 / 72],
     "curtailment_m_estimate": [15 / 250, 21 / 280, 59 / 120, 59 / 120, 59 / 120],
-    # 20 records of the node above, which has (11 + 4) / 250 = 0.06, (49 + 4) / 90 = 53 / 90, or of the two above.
-    "shrinkage": [
-        6.2 / 220,
-        7.2 / 50,
-        (13 + 20 * 53 / 90) / 45,
-        (22 + 20 * (36 + 20 * 53 / 90) / 65) / 50,
-        (14 + 20 * (36 + 20 * 53 / 90) / 65) / 35,
-    ],
+    # Ten positives are enough, too: values 2, 3 and 4 have them.
+    "supported": [5 / 200, 11 / 230, 13 / 25, 22 / 30, 14 / 15],
 }
 
 
@@ -68,6 +62,13 @@ def test_a_leaf_of_exactly_m_records_speaks_for_itself():
     for n_left, itself in ((20, True), (19, False)):
         trees, at = chain([n_left, 40 - n_left], [0, 40])
         assert (leaf_probabilities(trees, "curtailment")[at[0]] == 0) == itself
+
+
+def test_a_leaf_of_exactly_ten_positives_is_supported():
+    # Half positive: m = 20, and the leaf of positives has fewer records
+    for n_positive, itself in ((10, True), (9, False)):
+        trees, at = chain([40, 40 - n_positive, 0], [40, 40 - n_positive, n_positive])
+        assert (leaf_probabilities(trees, "supported")[at[2]] == 1) == itself
 
 
 def test_a_sample_smaller_than_m_has_the_probability_of_its_root():
@@ -112,9 +113,6 @@ def test_probabilities_count_records_with_multiplicity_whatever_they_weigh():
 # The same tree, whose positives weigh 4 and whose negatives weigh 1: 480 on 300 records, 1.6 each. In these units there
 # are 2.5 for a positive and 0.625 for a negative; the base rate is 240 / 480, and m = 10 / 0.5 = 20 records, fewer than
 # every leaf but value 4 has (15, which climbs to the 45).
-REST = 147.5 / 185.625
-LATER = (122.5 + 20 * REST) / 155.625
-LAST = (90 + 20 * LATER) / 115.625
 WEIGHTED_BY_HAND = {
     "frequency": [20 / 215, 24 / 48, 52 / 64, 88 / 96, 56 / 57],
     "laplace": [
@@ -124,14 +122,8 @@ WEIGHTED_BY_HAND = {
     "curtailment": [20 / 215, 24 / 48, 52 / 64, 88 / 96, 144 / 153],
     "curtailment_laplace": [13.5 / 136.375, 16 / 32, 33.5 / 42, 56 / 62, 91 / 97.625],
     "curtailment_m_estimate": [22.5 / 154.375, 25 / 50, 42.5 / 60, 65 / 80, 100 / 115.625],
-    # By weight the values are split off one after the other, from a root of 0.5.
-    "shrinkage": [
-        22.5 / 154.375,
-        (15 + 20 * REST) / 50,
-        (32.5 + 20 * LATER) / 60,
-        (55 + 20 * LAST) / 80,
-        (35 + 20 * LAST) / 55.625,
-    ],
+    # Value 4 has ten positives, and so does not climb.
+    "supported": [20 / 215, 24 / 48, 52 / 64, 88 / 96, 56 / 57],
 }  # fmt: skip
 
 

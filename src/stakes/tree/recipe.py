@@ -85,7 +85,7 @@ class TreeRecipe:
             if _countable(times * sample_weight):
                 # Whole weights are repetitions, and these need no weights at all.
                 times, sample_weight = (times * sample_weight).astype(np.int32), None
-        weight = _product(sample_weight, cost_weight, records.cost if self.criterion == "cost" else None)
+        weight = _product(sample_weight, cost_weight, records.relative_cost if self.criterion == "cost" else None)
         settings = Settings(
             CRITERIA[self.criterion],
             UNLIMITED if self.max_depth is None else self.max_depth,
@@ -99,15 +99,19 @@ class TreeRecipe:
         # What is pruned by cost is labelled by cost (FRAMEWORK 5.4), where no other weights do.
         by_count = self.criterion != "cost" and cost_weight is None
         relabels = by_count and self.prunes_by_cost
-        if sample_weight is None and not relabels:
-            return self._pruned(nodes, validation)
-        leaf = Trees.join([nodes]).apply(bins)[:, 0]
-        amount = times.astype(np.float64) if sample_weight is None else times * sample_weight
-        if sample_weight is not None:
-            nodes = nodes._replace(counts=node_sums(nodes, leaf, positive, amount))
-        if relabels:
-            nodes = nodes._replace(weights=node_sums(nodes, leaf, positive, amount * records.cost))
-        return self._pruned(nodes, validation)
+        if sample_weight is not None or relabels:
+            leaf = Trees.join([nodes]).apply(bins)[:, 0]
+            amount = times.astype(np.float64) if sample_weight is None else times * sample_weight
+            if sample_weight is not None:
+                nodes = nodes._replace(counts=node_sums(nodes, leaf, positive, amount))
+            if relabels:
+                nodes = nodes._replace(weights=node_sums(nodes, leaf, positive, amount * records.relative_cost))
+        nodes = self._pruned(nodes, validation)
+        # Money again: trees show what their nodes cost.
+        unit = records.cost_unit
+        if self.criterion == "cost":
+            return nodes._replace(weights=nodes.weights * unit, gain=nodes.gain * unit)
+        return nodes._replace(weights=nodes.weights * unit) if relabels else nodes
 
     def _pruned(self, nodes: Nodes, validation: Records | None) -> Nodes:
         if self.cp:
@@ -115,7 +119,7 @@ class TreeRecipe:
         if self.pruning is None or validation is None:
             return nodes
         leaf = Trees.join([nodes]).apply(validation.X)[:, 0]
-        amount = validation.cost if self.pruning_measure == "cost" else np.ones(len(validation))
+        amount = validation.relative_cost if self.pruning_measure == "cost" else np.ones(len(validation))
         if validation.weight is not None:
             amount = amount * validation.weight
         # Weights are costs where the tree was grown by them, which is not what errors count.
