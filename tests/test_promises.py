@@ -22,8 +22,9 @@ KINDS = {"balanced": (0.5, 500, 4.0), "5%": (0.05, 1500, 12.0), "0.5%": (0.005, 
 N_NEW = 2000
 # Raw shares of votes stay close to one half, so that the published method acts on all where misses are much dearer.
 ACTS_ON_ALL = ("adamec", "mc-adamec")
-# How much less may be acted on where misses are dearer: sampling noise of small ensembles.
-NOISE = 0.03
+# How much less may be acted on where misses are dearer: sampling noise of small ensembles, and of thresholds that are
+# tuned on held-out records, six positives in the last case.
+NOISE = {"balanced": 0.03, "5%": 0.03, "0.5%": 0.05}
 
 
 class Data(NamedTuple):
@@ -99,7 +100,7 @@ def check(method: Method, kind: str, by_record: bool) -> None:
             assert kind == "0.5%" or one_tree, f"acts on {'all' if acted[0] else 'none'}"
             assert policies[bool(acted[0])] == min(policies.values())
         dearer = decide(method, data, on_fn=4.0)
-        assert dearer.mean() >= acted.mean() - NOISE, "misses cost more, and fewer records are acted on"
+        assert dearer.mean() >= acted.mean() - NOISE[kind], "misses cost more, and fewer records are acted on"
     for factor in (100.0, 0.01):
         np.testing.assert_array_equal(decide(method, data, on_fp=factor, on_fn=factor), acted)
 

@@ -69,8 +69,8 @@ class Records:
     def relative_cost(self) -> Floats:
         """The cost of misclassifying each record in units of `cost_unit`, the same for costs in any currency.
 
-        Rounded, so that the rounding of the costs given, or of their quotients, makes no difference between costs that are
-        equal, nor between sums of them.
+        Rounded, so that the rounding of the costs given, or of their quotients, makes no difference between costs that
+        are equal, nor between sums of them.
         """
         return rounded(self.cost / self.cost_unit)
 
