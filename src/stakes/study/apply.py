@@ -71,7 +71,7 @@ def apply_model(
         - `decision`, the class it is taken for;
         - `score` and `threshold`: it is taken for positive iff its score is above its threshold;
         - `probability` of the positive class: the score where the model decides by expected cost, and otherwise the
-          score calibrated on the validation records of the study;
+          score calibrated on the out-of-fold records of the study;
         - `expected_cost_if_positive`, (1 - probability) times the cost of a false positive, and
           `expected_cost_if_negative`, probability times the cost of a false negative;
         - `expected_saving`: how much less the decision is expected to cost than not to act; 0 for the negative ones.
