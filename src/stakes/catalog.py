@@ -125,7 +125,7 @@ class MethodTable(Sequence[Method]):
     >>> "dm-cprbg" in methods.names
     True
     >>> methods.filter(family="boosting", needs_costs=True).names
-    ['ub', 'csb0', 'csb1', 'csb2', 'dab']
+    ['ub', 'csb0', 'csb1', 'csb2', 'adamec', 'cab', 'dab']
     """
 
     def __init__(self, methods: Sequence[Method]) -> None:
