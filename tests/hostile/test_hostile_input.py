@@ -31,7 +31,7 @@ from stakes import (
     MetaCostClassifier,
 )
 from stakes.encoded import EncodedClassifier
-from stakes.exceptions import ClassMeansWarning, CostsError, CostsNeededError, SamplingError
+from stakes.exceptions import ClassMeansWarning, CostsError, CostsNeededError, SamplingError, TrainingWarning
 from stakes.metrics import savings_score, total_cost, tuned_threshold
 from stakes.sampling import CPRSampler, HybridSampler, OverSampler
 
@@ -86,7 +86,7 @@ def try_out(act: Callable[[], object], then: Then) -> None:
     """Do something and expect it to work or to be refused; warnings of numpy are errors."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        for sane in (ClassMeansWarning, DataConversionWarning, FutureWarning, DeprecationWarning):
+        for sane in (ClassMeansWarning, TrainingWarning, DataConversionWarning, FutureWarning, DeprecationWarning):
             warnings.simplefilter("ignore", sane)
         # scikit-learn's own, on names of features and on models that have not converged.
         warnings.filterwarnings("ignore", category=UserWarning, module=r"sklearn|imblearn")

@@ -64,7 +64,7 @@ class StudyResult:
     >>> len(found.leaderboard) <= len(found.results), written
     (True, True)
     >>> found.leaderboard.columns[:3]
-    ['method', 'name', 'family']
+    ['complexity', 'method', 'name']
     """
 
     results: pl.DataFrame
