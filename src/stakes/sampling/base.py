@@ -95,8 +95,7 @@ class MemberSampler(ABC):
     #: Whether one class is repeated so often that a bootstrap of the sample has nearly all of it: what it lacks is then
     #: no fair sample of the records.
     repeats_records: bool = False
-    #: Whether a class grows by copies of records, or by synthetic ones next to them. These share a leaf, which is as
-    #: pure as the record.
+    #: Whether records are repeated to grow a class. Copies share a leaf, which is as pure as the record.
     makes_copies: bool = False
 
     @abstractmethod

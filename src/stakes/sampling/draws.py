@@ -47,7 +47,7 @@ class Draws:
             self.sampler = sampler.prepare(self.y, costs, rng, n_draws, X)
         # Equal costs copy nothing: a bootstrap of the records as they are is plain bagging.
         self.has_copies = self.sampler.makes_copies and (
-            self.presampled is None or int(self.presampled.counts.max()) > 1 or self.presampled.n_new > 0
+            self.presampled is None or int(self.presampled.counts.max()) > 1
         )
 
     def sample_size(self, seed: Any) -> int:

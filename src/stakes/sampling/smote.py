@@ -75,7 +75,6 @@ class SMOTESampler(CostSampler):
     """
 
     constant_costs_only = True
-    makes_copies = True
 
     def __init__(
         self,
