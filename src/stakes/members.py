@@ -115,7 +115,7 @@ class TreeMembers:
         return len(self.trees)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name != "_leaves"}
+        return {name: getattr(self, name) for name in ("trees", "weighted", "base_rate", "copies")}
 
     @property
     def leaves(self) -> LeafTable:

@@ -220,9 +220,10 @@ def test_thresholds_of_members_are_tuned_on_validation_records(large: Any) -> No
     assert given.estimator_errors_[0] == pytest.approx(error)
 
 
-def test_members_by_cost_are_members_by_label_where_costs_are_equal(small: Any) -> None:
+def test_members_by_cost_are_members_by_label_where_costs_are_equal_and_leaves_not_smoothed(small: Any) -> None:
     by_label = CostBoostClassifier(n_estimators=10, decision=HALF).fit(small.X, small.y)
-    by_cost = CostBoostClassifier(n_estimators=10, decision=Decision(member="cost")).fit(small.X, small.y)
+    decision = Decision(member="cost", leaf="frequency")
+    by_cost = CostBoostClassifier(n_estimators=10, decision=decision).fit(small.X, small.y)
     assert_array_equal(by_cost.estimator_weights_, by_label.estimator_weights_)
     assert_array_equal(by_cost.predict_proba(small.X), by_label.predict_proba(small.X))
 
