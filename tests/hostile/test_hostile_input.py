@@ -172,7 +172,7 @@ PARAMETERS: dict[str, tuple[Any, Refused]] = {
     "True for a number of rounds": (CostBoostClassifier(n_estimators=True), Refused("n_estimators=True is not valid")),
     "no members": (CostBaggingClassifier(n_estimators=0), Refused("n_estimators=0 is not valid")),
     "half a member": (CostBoostClassifier(n_estimators=2.5), Refused("n_estimators=2.5 is not valid")),
-    "NaN features": (CostTreeClassifier(max_features=np.nan), Refused("max_features=nan is not a share")),
+    "NaN features": (CostTreeClassifier(max_features=np.nan), Refused("max_features=nan is not valid: choose from")),
     "a list of leaves": (CostTreeClassifier(leaf=[]), Refused(r"leaf=\[\] is not known: choose from")),
     "a share above 1": (CostTreeClassifier(validation=1.5), Refused("validation=1.5 is not known: choose")),
     "a text for a decision": (CostTreeClassifier(decision="cost"), Refused("is not a Decision")),

@@ -339,9 +339,9 @@ class CostTeamClassifier(BlendClassifier):
     >>> from stakes import CostTeamClassifier
     >>> from stakes.datasets import make_churn
     >>> data = make_churn(800, random_state=0)
-    >>> team = CostTeamClassifier(["rf", "urf", "ncsab"], cv=3, random_state=0)
+    >>> team = CostTeamClassifier(["rf", "wrf", "ncsab"], cv=3, random_state=0)
     >>> team = team.fit(data.frame, data.target, fp_cost=data.costs.fp, fn_cost=data.costs.fn)
-    >>> set(team.names_) <= {"rf", "urf", "ncsab"}
+    >>> set(team.names_) <= {"rf", "wrf", "ncsab"}
     True
     >>> labels = team.predict(data.frame, fp_cost=data.costs.fp, fn_cost=2 * data.costs.fn)
     """
@@ -431,10 +431,10 @@ class CostStackingClassifier(BlendClassifier):
     >>> from stakes import CostStackingClassifier
     >>> from stakes.datasets import make_churn
     >>> data = make_churn(800, random_state=0)
-    >>> stack = CostStackingClassifier(["rf", "urf", "ncsab"], cv=3, random_state=0)
+    >>> stack = CostStackingClassifier(["rf", "wrf", "ncsab"], cv=3, random_state=0)
     >>> stack = stack.fit(data.frame, data.target, fp_cost=data.costs.fp, fn_cost=data.costs.fn)
     >>> sorted(stack.names_)
-    ['ncsab', 'rf', 'urf']
+    ['ncsab', 'rf', 'wrf']
     """
 
     def __init__(
