@@ -15,9 +15,9 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import SVC
 
 from stakes import CostBaggingClassifier, CostTreeClassifier
+from stakes._members import ModelMembers, TreeMembers
 from stakes._rows import take_columns
 from stakes.exceptions import DecisionError
-from stakes.members import ModelMembers, TreeMembers
 
 
 @pytest.fixture(scope="module")

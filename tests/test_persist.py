@@ -36,9 +36,9 @@ from stakes import (
     MetaCostClassifier,
     make_classifier,
 )
+from stakes._members import TreeMembers
 from stakes.encoded import EncodedClassifier
 from stakes.exceptions import CostsNeededError, DecisionError, ModelFileError
-from stakes.members import TreeMembers
 from stakes.persist import FORMAT, load, read_info, save
 from stakes.sampling import CPRSampler
 from stakes.tree.trees import Trees

@@ -12,17 +12,17 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from stakes._docs import documented
+from stakes._ensemble import EnsembleClassifier, without_zero_weights
+from stakes._learners import ModelLearner, TreeLearner
+from stakes._member_classifier import MemberClassifier, ValidationRecords
+from stakes._members import ModelMembers, TreeMembers
+from stakes._progress import progress
 from stakes._typing import Bools, Floats, Int32s
 from stakes._validation import Constraint, boolean, choice, fraction
 from stakes.cost_tree import CostTreeClassifier
 from stakes.decision.decision import Decision
 from stakes.decision.reader import Votes
-from stakes.ensemble import EnsembleClassifier, without_zero_weights
-from stakes.learners import ModelLearner, TreeLearner
-from stakes.member_classifier import MemberClassifier, ValidationRecords
-from stakes.members import ModelMembers, TreeMembers
 from stakes.metrics import savings_score, total_cost
-from stakes.progress import progress
 from stakes.records import Records
 from stakes.sampling.draws import Draws
 from stakes.tree.leaves import SMOOTHED_COPIES

@@ -10,7 +10,7 @@ from functools import cache, partial
 from inspect import signature
 from typing import Any, overload
 
-from stakes import rivals
+from stakes import _rivals as rivals
 from stakes.bagging import CostBaggingClassifier
 from stakes.boosting import CostBoostClassifier
 from stakes.boosting.rules import RULES, Rule

@@ -8,16 +8,16 @@ import numpy as np
 from sklearn.utils import Tags, get_tags
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
+from stakes._base import check_features
 from stakes._docs import documented
+from stakes._member_classifier import CONSTRAINTS, MemberClassifier, ValidationRecords
+from stakes._members import ModelMembers
 from stakes._random import seeded
 from stakes._validation import Constraint, boolean, choice, classifier
-from stakes.base import check_features
 from stakes.decision.calibration import CALIBRATIONS
 from stakes.decision.decision import Decision
 from stakes.decision.reader import Votes
 from stakes.decision.threshold_rules import THRESHOLDS
-from stakes.member_classifier import CONSTRAINTS, MemberClassifier, ValidationRecords
-from stakes.members import ModelMembers
 from stakes.records import Records
 
 __all__ = ["CostDecisionClassifier"]

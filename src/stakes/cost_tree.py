@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from stakes._docs import documented
+from stakes._member_classifier import CONSTRAINTS, MemberClassifier, ValidationRecords
+from stakes._members import TreeMembers
 from stakes._typing import Bytes
 from stakes._validation import Constraint, boolean, choice, number, whole
 from stakes.decision.decision import Decision
 from stakes.decision.reader import Votes
 from stakes.exceptions import NoEffectWarning
-from stakes.member_classifier import CONSTRAINTS, MemberClassifier, ValidationRecords
-from stakes.members import TreeMembers
 from stakes.records import Records
 from stakes.tree.binning import MAX_BINS, Binning
 from stakes.tree.criteria import CRITERIA

@@ -12,11 +12,11 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.utils import Tags, check_consistent_length
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
+from stakes._base import CostClassifier, check_features
 from stakes._docs import documented
 from stakes._random import generator, seeded
 from stakes._validation import Constraint, classifier
 from stakes.bagging import CostBaggingClassifier
-from stakes.base import CostClassifier, check_features
 from stakes.cost_tree import CostTreeClassifier
 from stakes.records import Records
 

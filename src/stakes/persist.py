@@ -23,7 +23,11 @@ from sklearn.base import BaseEstimator
 from skops.io.exceptions import UnsupportedTypeException
 
 import stakes
-from stakes.atomic import write_atomically
+from stakes._atomic import write_atomically
+from stakes._estimation import CostEstimators
+from stakes._member_classifier import ValidationRecords
+from stakes._members import ModelMembers, TreeMembers
+from stakes._rivals import PreparedLogisticRegression
 from stakes.bagging import CostBaggingClassifier
 from stakes.boosting import CostBoostClassifier
 from stakes.cost_decision import CostDecisionClassifier
@@ -37,13 +41,9 @@ from stakes.decision.readings import Source
 from stakes.decision.threshold_rules import THRESHOLDS
 from stakes.delivered import DeliveredClassifier
 from stakes.encoded import EncodedClassifier
-from stakes.estimation import CostEstimators
 from stakes.exceptions import ModelFileError
-from stakes.member_classifier import ValidationRecords
-from stakes.members import ModelMembers, TreeMembers
 from stakes.metacost import MetaCostClassifier
 from stakes.records import Records
-from stakes.rivals import PreparedLogisticRegression
 from stakes.sampling.registry import SAMPLERS
 from stakes.teams.blends import Stack, Team
 from stakes.teams.classifiers import CostStackingClassifier, CostTeamClassifier, OutOfFold

@@ -15,11 +15,11 @@ from sklearn.metrics import roc_auc_score
 from sklearn.tree import DecisionTreeClassifier
 
 from stakes import Costs, Decision
+from stakes._learners import TreeLearner
 from stakes.boosting import RULES, CostBoostClassifier
 from stakes.boosting.learners import BoostedTrees
 from stakes.boosting.loop import LARGE, USELESS, boost, shares
 from stakes.boosting.rules import make_rule
-from stakes.learners import TreeLearner
 from stakes.records import Records
 from stakes.table import Table
 from stakes.tree.binning import Binning

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from stakes import Costs
-from stakes.members import LeafAssignment, LeafTable
+from stakes._members import LeafAssignment, LeafTable
 
 
 @pytest.fixture

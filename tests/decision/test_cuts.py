@@ -10,11 +10,11 @@ import pytest
 from reader_reference import THRESHOLDS, ensemble
 
 from stakes import CostBoostClassifier, Costs, Decision
+from stakes._members import LeafAssignment, LeafTable
 from stakes.decision.cuts import apply_cuts, fit_cuts, fixed_cut
 from stakes.decision.reader import Reader, Votes
 from stakes.decision.readings import Readings, Source
 from stakes.exceptions import CostsNeededError, DecisionError
-from stakes.members import LeafAssignment, LeafTable
 from stakes.records import Records
 
 

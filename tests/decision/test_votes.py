@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from reader_reference import VOTE_WEIGHTS
 
 from stakes import Costs, Decision
+from stakes._members import LeafAssignment, LeafTable
 from stakes.decision.cuts import fixed_cut
 from stakes.decision.reader import Reader, Votes, cost_share
 from stakes.exceptions import CostsNeededError
-from stakes.members import LeafAssignment, LeafTable
 from stakes.records import Records
 
 # MEC-voting is MTA with T_cs (FRAMEWORK 8.3)

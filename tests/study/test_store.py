@@ -10,7 +10,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from stakes.atomic import complete_file, write_atomically
+from stakes._atomic import complete_file, write_atomically
 from stakes.exceptions import StudyError
 from stakes.study.store import Store
 

@@ -13,6 +13,11 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from stakes._docs import documented
+from stakes._ensemble import EnsembleClassifier, without_zero_weights
+from stakes._learners import ModelLearner, TreeLearner
+from stakes._member_classifier import ValidationRecords
+from stakes._members import LeafAssignment, ModelMembers, TreeMembers
+from stakes._progress import progress
 from stakes._typing import Bools, Floats
 from stakes.boosting.learners import BoostedModels, BoostedTrees
 from stakes.boosting.loop import USELESS, boost
@@ -21,12 +26,7 @@ from stakes.cost_tree import CostTreeClassifier
 from stakes.decision.cuts import Cut
 from stakes.decision.decision import Decision
 from stakes.decision.reader import Reader, Votes
-from stakes.ensemble import EnsembleClassifier, without_zero_weights
 from stakes.exceptions import DecisionError, FewRoundsWarning
-from stakes.learners import ModelLearner, TreeLearner
-from stakes.member_classifier import ValidationRecords
-from stakes.members import LeafAssignment, ModelMembers, TreeMembers
-from stakes.progress import progress
 from stakes.records import Records
 from stakes.sampling.draws import Draws
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from stakes._learners import ModelLearner, TreeLearner, Weigh
+from stakes._members import LeafAssignment, ModelMembers, TreeMembers
 from stakes._typing import Floats
 from stakes.boosting.loop import shares
 from stakes.boosting.rules import total
-from stakes.learners import ModelLearner, TreeLearner, Weigh
-from stakes.members import LeafAssignment, ModelMembers, TreeMembers
 from stakes.records import Records
 from stakes.sampling.base import Sample
 from stakes.sampling.draws import Draws

@@ -9,9 +9,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from stakes._members import LeafAssignment
 from stakes._typing import Floats
 from stakes.boosting.rules import Rule, total
-from stakes.members import LeafAssignment
 from stakes.records import Records
 
 __all__ = ["DONE", "LARGE", "PERFECT", "USELESS", "Boosted", "Learner", "boost", "shares"]

@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 
 from sklearn.utils.validation import check_is_fitted
 
+from stakes._members import TreeMembers
 from stakes.decision.calibration import CALIBRATIONS
 from stakes.decision.decision import MEMBERS, Decision
 from stakes.decision.threshold_rules import THRESHOLDS as KINDS
 from stakes.decision.weights import VOTE_WEIGHTS
-from stakes.members import TreeMembers
 from stakes.tree.leaves import LEAVES
 
 __all__ = ["DecisionOption", "decisions_for", "describe"]

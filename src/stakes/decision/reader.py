@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from stakes._members import LeafAssignment, LeafTable
 from stakes._typing import Bools, Floats
 from stakes.costs import Costs
 from stakes.decision.calibration import CALIBRATIONS
@@ -21,7 +22,6 @@ from stakes.decision.tally import Ballot, leaf_losses, member_losses, tally
 from stakes.decision.thresholds import best_cut
 from stakes.decision.weights import VOTE_WEIGHTS, vote_weights
 from stakes.exceptions import CostsNeededError, DecisionError
-from stakes.members import LeafAssignment, LeafTable
 from stakes.records import Records
 
 __all__ = ["Reader", "Votes", "cost_share"]

@@ -14,7 +14,8 @@ import polars as pl
 from joblib import Parallel, cpu_count, delayed
 
 import stakes
-from stakes.atomic import write_atomically
+from stakes._atomic import write_atomically
+from stakes._progress import progress
 from stakes.datasets import CostDataset
 from stakes.exceptions import StudyError
 from stakes.paper.findings import Finding, find
@@ -22,7 +23,6 @@ from stakes.paper.page import machine, markdown, values
 from stakes.paper.protocol import APPLICATIONS, Application, Trial, load, plan_trials
 from stakes.paper.run import average, run_unit, unfitted, units_of
 from stakes.paper.tables import PaperTable, compare, merge
-from stakes.progress import progress
 from stakes.study.store import Store
 
 __all__ = ["PaperResult", "run_paper"]

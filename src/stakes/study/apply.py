@@ -15,7 +15,7 @@ import polars as pl
 from joblib import parallel_config
 from numpy.typing import NDArray
 
-from stakes.atomic import complete_file
+from stakes._atomic import complete_file
 from stakes.costs import Costs
 from stakes.decision.calibration import Platt
 from stakes.delivered import DeliveredClassifier

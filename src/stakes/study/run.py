@@ -18,6 +18,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from stakes._member_classifier import MemberClassifier
 from stakes._rows import take_rows
 from stakes.catalog import list_methods, make_classifier
 from stakes.costs import Costs
@@ -25,7 +26,6 @@ from stakes.decision.decision import Decision
 from stakes.decision.options import decisions_for
 from stakes.decision.readings import Readings
 from stakes.exceptions import StakesWarning
-from stakes.member_classifier import MemberClassifier
 from stakes.records import Records
 from stakes.study.columns import OUT_OF_FOLD, TEST, follows_costs, pack_scores, schema
 from stakes.study.data import StudyData

@@ -13,7 +13,7 @@ from typing import Any
 import polars as pl
 from filelock import FileLock, Timeout
 
-from stakes.atomic import PARTIAL, write_atomically
+from stakes._atomic import PARTIAL, write_atomically
 from stakes.exceptions import StudyError
 
 __all__ = ["Store"]

@@ -14,7 +14,7 @@ import polars as pl
 from joblib import Parallel, cpu_count, delayed, parallel_config
 
 import stakes
-from stakes.atomic import write_atomically
+from stakes._atomic import write_atomically
 from stakes.exceptions import CostsError, DecisionError, ModelFileError, SamplingError, StudyError
 from stakes.measures import MEASURES
 from stakes.persist import dumps

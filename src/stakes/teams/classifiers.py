@@ -15,18 +15,18 @@ from sklearn.model_selection import StratifiedKFold, check_cv
 from sklearn.utils import Tags, get_tags
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
+from stakes._base import check_features
 from stakes._docs import documented
+from stakes._member_classifier import MemberClassifier, ValidationRecords
+from stakes._members import ModelMembers
 from stakes._typing import Floats, Indices
 from stakes._validation import check_value, classifier, whole
-from stakes.base import check_features
 from stakes.catalog import make_classifier
 from stakes.costs import Costs
 from stakes.decision.cuts import Cut
 from stakes.decision.decision import Decision
 from stakes.decision.reader import Reader, Votes
 from stakes.decision.readings import Readings, Source
-from stakes.member_classifier import MemberClassifier, ValidationRecords
-from stakes.members import ModelMembers
 from stakes.records import Records
 from stakes.teams.blends import CALIBRATION, Blend, cross_fit, fit_best, fit_stack, fit_team
 

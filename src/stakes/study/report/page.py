@@ -14,7 +14,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, TemplateError
 from markupsafe import Markup
 from plotly.offline import get_plotlyjs
 
-from stakes.atomic import write_atomically
+from stakes._atomic import write_atomically
 from stakes.exceptions import StudyError
 from stakes.study.report import wording
 from stakes.study.report.view import prepare

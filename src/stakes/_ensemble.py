@@ -10,13 +10,13 @@ import numpy as np
 from sklearn.utils import Tags, get_tags
 from sklearn.utils.validation import check_is_fitted
 
+from stakes._base import check_features
+from stakes._member_classifier import CONSTRAINTS, MemberClassifier
+from stakes._members import ModelMembers, TreeMembers
 from stakes._rows import take_rows
 from stakes._validation import Constraint, classifier, whole
-from stakes.base import check_features
 from stakes.cost_tree import CostTreeClassifier
 from stakes.exceptions import NoEffectWarning
-from stakes.member_classifier import CONSTRAINTS, MemberClassifier
-from stakes.members import ModelMembers, TreeMembers
 from stakes.records import Records
 from stakes.sampling.base import MemberSampler
 from stakes.sampling.registry import make_sampler

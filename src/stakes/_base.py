@@ -12,10 +12,10 @@ from sklearn.utils import Tags
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
+from stakes._estimation import CostEstimators
 from stakes._typing import Bools
 from stakes._validation import Constraint, check_params
 from stakes.costs import Costs
-from stakes.estimation import CostEstimators
 from stakes.exceptions import CostsNeededError
 from stakes.metrics import savings_score
 from stakes.metrics.bill import COST_NAMES

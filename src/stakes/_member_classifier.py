@@ -15,12 +15,14 @@ from sklearn.model_selection import train_test_split
 from sklearn.utils import Tags, check_consistent_length
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from stakes._base import COST_NAMES, CostClassifier
 from stakes._docs import documented
+from stakes._members import LeafAssignment, ModelMembers, TreeMembers
+from stakes._one_class import warn_if_one_class
 from stakes._random import generator
 from stakes._rows import take_rows
 from stakes._typing import Bools, Bytes, Floats
 from stakes._validation import Constraint, fraction
-from stakes.base import COST_NAMES, CostClassifier
 from stakes.costs import Costs
 from stakes.decision.cuts import NO_RECORDS, Cut, Evaluation, apply_cuts, fit_cuts, fixed_cut
 from stakes.decision.decision import Decision
@@ -28,8 +30,6 @@ from stakes.decision.reader import Reader
 from stakes.decision.readings import Readings
 from stakes.decision.thresholds import record_weights
 from stakes.exceptions import CostsError, CostsNeededError, DecisionError
-from stakes.members import LeafAssignment, ModelMembers, TreeMembers
-from stakes.one_class import warn_if_one_class
 from stakes.records import Records
 from stakes.table import check_table, read_table
 from stakes.tree.binning import Binned, Binning
