@@ -147,8 +147,9 @@ def test_the_help_of_the_command_names_every_measure_that_models_can_be_compared
 @pytest.mark.parametrize(
     ("value", "text"),
     [
-        (1069727.4, "1,069,727"), (66180.0, "66,180"), (999.996, "1,000.00"), (12.345, "12.35"), (-1234.5, "−1,234"),
-        (0.5, "0.50"), (0.01234, "0.0123"), (0.000012, "0.000012"), (0, "0"), (None, "–"), (float("inf"), "–"),
+        (1069727.4, "1,069,727"), (66180.0, "66,180"), (999.996, "1,000"), (12.345, "12.35"), (-1234.5, "-1,234"),
+        (0.5, "0.50"), (0.01234, "0.0123"), (0.000012, "0.0000120"), (0, "0.00"), (140, "140.00"),
+        (None, "–"), (float("inf"), "–"),
     ],
 )  # fmt: skip
 def test_money_is_written_in_digits_and_never_in_powers_of_ten(value: Any, text: str) -> None:

@@ -11,13 +11,14 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
+from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from stakes._commands import INTERRUPTED, plain_errors
-from stakes._format import money
+from stakes._format import money, percent
 from stakes.paper.command import command as paper
 
 if TYPE_CHECKING:
@@ -378,6 +379,10 @@ def methods(
 
 def main() -> None:
     """Run the command."""
+    for stream in (sys.stdout, sys.stderr):
+        # A character that a console does not have is shown as another, in place of an error.
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="replace")
     try:
         app(prog_name="stakes")
     except KeyboardInterrupt:
@@ -440,31 +445,11 @@ def _print_methods(found: Any) -> None:
 
 
 def _print_result(result: StudyResult) -> None:
-    from rich.box import SIMPLE
-    from rich.table import Table
-    from rich.text import Text
+    from stakes.study.advice import headline
 
-    from stakes.measures import MEASURES
-
-    summary, directory = result.summary, result.directory
-    question, rows = summary["question"], summary["leaderboards"]["out_of_fold"]
-    write = MEASURES[question["measure"]].write
-    typer.echo(_headline(summary))
-    table = Table(box=SIMPLE, title=f"the best of {question['n_models']:,} models, {_per(question)}")
-    for heading, justify in (
-        ("", "right"), ("name", "left"), ("decision", "left"), ("out of fold", "right"), ("test", "right"),
-        ("acted on", "right"),
-    ):  # fmt: skip
-        table.add_column(heading, justify=justify)  # type: ignore[arg-type]
-    for row in rows[:TOP]:
-        mark = f"{row['rank']}{'*' if row['chosen'] else ''}"
-        alike = f" ({len(row['same_as'])} more decide alike)" if row["same_as"] else ""
-        cells = (
-            mark, row["name"], row["description"] + alike, write(row["out_of_fold"]), write(row["test"]),
-            f"{row['acted']:.1%}",
-        )  # fmt: skip
-        table.add_row(*map(Text, cells))
-    _console().print(table)
+    question, directory = result.summary["question"], result.directory
+    typer.echo(headline(result.summary))
+    _console().print(_board(result.summary))
     if question["not_tried"]:
         typer.echo(f"Not tried, for want of time: {', '.join(question['not_tried'])}. The same command goes on.")
     typer.echo(f"All of it: {directory}; for people: {directory / 'report.html'}")
@@ -472,38 +457,37 @@ def _print_result(result: StudyResult) -> None:
         typer.echo(f"Decide on new records: stakes apply {directory / 'best.skops'} NEW.csv")
 
 
-def _per(question: dict[str, Any]) -> str:
-    words = question["measure"].replace("_", " ")
-    return f"{words} per record" if question["measure"] in ("cost", "profit") else words
+def _board(summary: dict[str, Any]) -> Any:
+    """Return the leaderboard for a terminal: the best row of each name, and the recommended one."""
+    from rich.box import SIMPLE
+    from rich.table import Table
+    from rich.text import Text
 
-
-def _headline(summary: dict[str, Any]) -> str:
-    """Return what was found in a few sentences."""
     from stakes.measures import MEASURES
+    from stakes.study.leaderboard import best_of_each
+    from stakes.study.words import decision_words, model_words
 
-    question, chosen, found = summary["question"], summary["chosen"], summary["money"]
-    if chosen is None:
-        return "No model keeps to the limits: allow more by --max-fpr or --max-acted."
-    write, by = MEASURES[question["measure"]].write, chosen["train_costs"]
-    trained = "" if by == "none" else f", trained by {by} costs"
-    said = [f"Recommended: {chosen['name']}{trained}; {chosen['description']}.", chosen["reason"]]
-    expected = chosen["expected"]
-    if expected is not None:
-        low, high = write(expected["low"]), write(expected["high"])
-        said.append(f"Expected on new records: {_per(question)} {write(expected['value'])} (90%: {low} to {high}).")
-    if found is None or found["chosen"] is None:
-        said.append(f"On the test records: {write(chosen['test'])}.")
-        return "\n".join(said)
-    own = found["chosen"]
-    between = "" if own["low"] is None else f" (95%: {money(own['low'])} to {money(own['high'])})"
-    others = {policy["name"]: policy["cost"] for policy in found["policies"]}
-    policy, least = min(others.items(), key=lambda other: other[1])
-    others |= {rival["name"]: rival["cost"] for rival in found["rivals"] if rival["name"] != own["name"]}
-    listed = "; ".join(f"{other} costs {money(cost)}" for other, cost in others.items())
-    said.append(f"Its mistakes on {found['test_records']:,} test records cost {money(own['cost'])}{between}; {listed}.")
-    saved = least - own["cost"]
-    said.append(f"It saves {money(saved)} against {policy}." if saved > 0 else f"It saves nothing against {policy}.")
-    return "\n".join(said)
+    question = summary["question"]
+    measure = MEASURES[question["measure"]]
+    per = " per record" if measure.name in ("cost", "profit") else ""
+    table = Table(
+        box=SIMPLE,
+        pad_edge=False,
+        collapse_padding=True,
+        title=f"the best of {question['n_models']:,} models: {measure.words}{per} (* is recommended)",
+    )
+    for heading, justify in (
+        ("", "right"), ("model", "left"), ("acts where", "left"), ("out of fold", "right"), ("test", "right"),
+        ("acted on", "right"),
+    ):  # fmt: skip
+        table.add_column(heading, justify=justify)  # type: ignore[arg-type]
+    for row in best_of_each(summary["leaderboards"]["out_of_fold"], TOP):
+        cells = (
+            f"{row['rank']}{'*' if row['chosen'] else ''}", f"{model_words(row['name'])} ({row['name']})",
+            decision_words(row), measure.write(row["out_of_fold"]), measure.write(row["test"]), percent(row["acted"]),
+        )  # fmt: skip
+        table.add_row(*map(Text, cells))
+    return table
 
 
 if __name__ == "__main__":

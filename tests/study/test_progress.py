@@ -30,7 +30,7 @@ def test_lines_come_now_and_then_and_at_the_end(
         assert capsys.readouterr().err == ""
         now += progress_module.EVERY
         progress.done(results(8.0))
-        assert capsys.readouterr().err == "2 of 4 ensembles, 15 s left, best so far bg (cost 8)\n"
+        assert capsys.readouterr().err == "2 of 4 ensembles, 15 s left, best so far bg (cost 8.00)\n"
     assert capsys.readouterr().err.startswith("2 of 4 ensembles")
 
 
@@ -42,14 +42,14 @@ def test_the_time_left_is_told_when_it_can_be_known(
     with Progress("plain", 9, CONFIG) as progress:
         now += progress_module.EVERY
         progress.done(results(9.0))
-        assert capsys.readouterr().err == "1 of 9 ensembles, best so far bg (cost 9)\n"
+        assert capsys.readouterr().err == "1 of 9 ensembles, best so far bg (cost 9.00)\n"
 
 
 def test_a_study_that_was_finished_before_takes_no_time(capsys: pytest.CaptureFixture[str]) -> None:
     with Progress("plain", 2, CONFIG) as progress:
         for _ in range(2):
             progress.done(results(9.0), again=True)
-    assert capsys.readouterr().err == "2 of 2 ensembles, 0 s left, best so far bg (cost 9)\n"
+    assert capsys.readouterr().err == "2 of 2 ensembles, 0 s left, best so far bg (cost 9.00)\n"
 
 
 def test_the_best_so_far_keeps_to_the_limits() -> None:
@@ -66,7 +66,7 @@ def test_a_bar_counts_up_to_all_units(capsys: pytest.CaptureFixture[str]) -> Non
             progress.done(results(9.0))
     said = capsys.readouterr().err
     assert "2/2" in said
-    assert "best so far bg (cost 9)" in said
+    assert "best so far bg (cost 9.00)" in said
 
 
 def test_a_study_that_fails_has_no_last_line(capsys: pytest.CaptureFixture[str]) -> None:

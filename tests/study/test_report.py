@@ -342,11 +342,11 @@ def test_each_figure_says_what_to_see_in_it(summary: dict[str, Any]) -> None:
     }  # fmt: skip
     words = Reader(render({**summary, "curves": [chosen]})).words
     assert (
-        "as little as 100, at 0.25. The one it uses, 0.5 (dot), was set without seeing these records and costs 300"
-        in words
+        "as little as 100.00, at 0.25. The one it uses, 0.5 (dot), was set without seeing these records and costs "
+        "300.00" in words
     )
     assert "finds 75.0% of the records worth acting on, and disturbs 12.5% of the others" in words
-    assert "Acting on the 25.0% of records that the recommended model scores highest would save most: 800" in words
+    assert "Acting on the 25.0% of records that the recommended model scores highest would save most: 800.00" in words
     assert "off by 7.5 percentage points on average" in words
     others = {"threshold": None, "gain": None, "reliability": None}
     words = Reader(render({**summary, "curves": [chosen | others, chosen | {"cost_curve": None}]})).words
@@ -523,7 +523,7 @@ def test_text_that_no_encoding_takes_is_replaced() -> None:
 @pytest.mark.parametrize(
     ("value", "shown"),
     [
-        (0, "0"), (0.5, "0.50"), (1e-9, "1e-09"), (12, "12"), (12.3, "12.30"), (999.999, "1,000.00"),
+        (0, "0.00"), (0.5, "0.50"), (1e-9, "1e-09"), (12, "12.00"), (12.3, "12.30"), (999.999, "1,000"),
         (1234.5, "1,234"), (-85_000.4, "−85,000"), (1e300, "1e+300"), (float("inf"), "–"), (None, "–"),
     ],
 )  # fmt: skip

@@ -229,8 +229,8 @@ def test_costs_say_what_the_label_costs_and_what_the_other_would():
     grown = fit_tree(table, y, weight=[0.25, 5, 5, 1234.5, 5], criterion="cost", max_depth=1)
     assert export_text(grown.nodes, grown.binning, weights="cost").split("\n") == [
         "5 records, 1 positive, P+ 0.2, cost 15.25 (other label 1,234) -> positive",
-        "|-- amount <= 80.0 or missing: 3 records, 0 positive, P+ 0, cost 0 (other label 10.25) -> negative",
-        "|-- amount > 80.0: 2 records, 1 positive, P+ 0.5, cost 5 (other label 1,234) -> positive",
+        "|-- amount <= 80.0 or missing: 3 records, 0 positive, P+ 0, cost 0.00 (other label 10.25) -> negative",
+        "|-- amount > 80.0: 2 records, 1 positive, P+ 0.5, cost 5.00 (other label 1,234) -> positive",
     ]
 
 
@@ -264,8 +264,8 @@ def test_weights_say_weight_and_weighted_share():
     grown = fit_tree(table, y, weight=[0.125, 0.125, 0.25, 0.375, 0.125], max_depth=1)
     assert export_text(grown.nodes, grown.binning, weights="weight").split("\n") == [
         "5 records, 1 positive, weight 1, P+ 0.375 -> negative",
-        "|-- amount <= 80.0 or missing: 3 records, 0 positive, weight 0.50, P+ 0 -> negative",
-        "|-- amount > 80.0: 2 records, 1 positive, weight 0.50, P+ 0.75 -> positive",
+        "|-- amount <= 80.0 or missing: 3 records, 0 positive, weight 0.5, P+ 0 -> negative",
+        "|-- amount > 80.0: 2 records, 1 positive, weight 0.5, P+ 0.75 -> positive",
     ]
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
+from html import escape
 
 from stakes.decision.calibration import CALIBRATIONS
 from stakes.decision.threshold_rules import THRESHOLDS
 from stakes.decision.weights import VOTE_WEIGHTS
+from stakes.decision.wording import in_words
 from stakes.exceptions import DecisionError
 from stakes.tree.leaves import LEAVES
 
@@ -95,6 +97,9 @@ class Decision:
         usual = {f.name: f.default for f in fields(self)} | ({"leaf": "frequency"} if self.member == "label" else {})
         changed = [f"{name}={getattr(self, name)!r}" for name in usual if getattr(self, name) != usual[name]]
         return f"Decision({', '.join(changed)})"
+
+    def _repr_html_(self) -> str:
+        return f"<code>{escape(repr(self))}</code><br>acts on: {escape(in_words(**asdict(self)))}"
 
     @property
     def needs_costs(self) -> bool:

@@ -315,7 +315,8 @@ def load_data(
         time=divided.get("--time"),
         file_labels=labels,
     )
-    learning, _ = data.split(0)  # says so where that cannot be done
+    learning, tested = data.split(0)  # says so where that cannot be done
+    data.info["per_day"] = _per_day(frame, time or test_part.column, tested)
     for is_class, name in zip((~is_positive, is_positive), classes, strict=True):
         if (n := int(is_class[learning].sum())) < FEW:
             notes.append(f"there are only {n} records of {name!r} to learn from: all figures are uncertain")
@@ -332,6 +333,16 @@ def _division(frame: pl.DataFrame, name: str, what: str, target: str) -> Ints:
     if column.null_count():
         raise StudyError(f"{what} {name!r} is missing in {in_records(column.is_null().arg_true())}: fill it in")
     return column.rank("dense").to_numpy().astype(np.int64) - 1
+
+
+def _per_day(frame: pl.DataFrame, column: str | None, rows: Rows) -> float | None:
+    """Return how many of these records there are in a day; None where that cannot be known."""
+    if column is None or frame.schema[column] not in (pl.Date, pl.Datetime):
+        return None
+    times = frame.get_column(column)[rows].cast(pl.Datetime("us"))
+    days = (times.dt.epoch("s").max() - times.dt.epoch("s").min()) / 86400  # type: ignore[operator]
+    days = days + 1 if frame.schema[column] == pl.Date else days
+    return rows.size / days if days > 0 else None
 
 
 def _to_drop(drop: Iterable[str], columns: list[str], target: str) -> list[str]:

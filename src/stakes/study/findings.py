@@ -17,7 +17,7 @@ from stakes.measures import sums_of
 from stakes.persist import dumps
 from stakes.records import Records
 from stakes.study.blending import Pool, blend_rows
-from stakes.study.columns import OUT_OF_FOLD, TEST, figures, schema, unpack
+from stakes.study.columns import OUT_OF_FOLD, TEST, figures, pack, schema, unpack
 from stakes.study.data import StudyData
 from stakes.study.deliver import Delivery
 from stakes.study.leaderboard import one_each, one_row_each, ranked, rivals, trained, within_limits
@@ -50,6 +50,11 @@ class Findings:
     def leaderboard(self) -> pl.DataFrame:
         """Return the models that keep to the limits, the best out of fold first."""
         return ranked(self.table, self.config, OUT_OF_FOLD)
+
+    def test_groups(self) -> NDArray[np.int64] | None:
+        """Return which test records belong together; None where each stands for itself."""
+        groups = self.data.groups
+        return None if groups is None else groups[self.data.split(self.config.seed)[1]]
 
     def shown(self) -> list[dict[str, Any]]:
         """Return the models to look at closely: the recommended one, the rivals, and the best of other names."""
@@ -146,5 +151,6 @@ def _taught(
         "n_tuned": row["n_tuned"],
         **{name: float(values[0]) for name, values in measured.items()},
         "digest": json.dumps(["mc", row["name"]]),
+        f"{TEST}_outcome": pack(outcome),
     }
     return pl.DataFrame([found], schema=schema(config.measure)), str(tree.export_text())

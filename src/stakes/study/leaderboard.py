@@ -11,7 +11,7 @@ from stakes.study.choice import upper_bound
 from stakes.study.columns import IDENTITY, OUT_OF_FOLD, PARTS, TEST
 from stakes.study.plan import RIVALS, Config
 
-__all__ = ["insensitive", "one_each", "one_row_each", "ranked", "rivals", "trained", "within_limits"]
+__all__ = ["best_of_each", "insensitive", "one_each", "one_row_each", "ranked", "rivals", "trained", "within_limits"]
 
 TEAM_FAMILY = "team"
 KEPT = ["cut", "probability", *(f"{part}_score" for part in PARTS), f"{TEST}_outcome"]
@@ -105,6 +105,17 @@ def rivals(table: pl.DataFrame) -> pl.DataFrame:
 def one_each(board: pl.DataFrame) -> list[dict[str, Any]]:
     """Return the first row of each name on a leaderboard."""
     return board.unique("name", keep="first", maintain_order=True).to_dicts()
+
+
+def best_of_each(rows: list[dict[str, Any]], n: int) -> list[dict[str, Any]]:
+    """Return the best row of each of the first `n` names of a leaderboard in a summary, and the recommended one."""
+    names: list[str] = []
+    found = []
+    for row in rows:
+        if row["chosen"] or (row["name"] not in names and len(names) < n):
+            names.append(row["name"])
+            found.append(row)
+    return found
 
 
 def trained(table: pl.DataFrame) -> pl.DataFrame:

@@ -187,7 +187,9 @@ def interval_of(
     return [(float(low), float(high)) for low, high in np.quantile(drawn, [0.025, 0.975], axis=0).T]
 
 
-def drawn_costs(outcomes: Bools, records: Records, config: Config) -> NDArray[np.float64]:
+def drawn_costs(
+    outcomes: Bools, records: Records, config: Config, groups: NDArray[np.int64] | None = None
+) -> NDArray[np.float64]:
     """Return the total cost of each row of outcomes on records drawn with replacement, for all on the same draws.
 
     Returns
@@ -195,5 +197,5 @@ def drawn_costs(outcomes: Bools, records: Records, config: Config) -> NDArray[np
     costs : ndarray of shape (n_models, n_draws)
     """
     rng = np.random.default_rng([config.seed, FIGURES])
-    candidates = MeanLoss(outcomes, records.positive, records.costs, blocks(len(records), rng))
+    candidates = MeanLoss(outcomes, records.positive, records.costs, blocks(len(records), rng, groups))
     return len(records) * Bootstrap.of(candidates, rng).drawn.T

@@ -18,8 +18,10 @@ from stakes._atomic import write_atomically
 from stakes.exceptions import CostsError, DecisionError, ModelFileError, SamplingError, StudyError
 from stakes.measures import MEASURES
 from stakes.persist import dumps
+from stakes.study.advice import headline
 from stakes.study.data import StudyData, load_data
 from stakes.study.findings import Findings, find
+from stakes.study.notebook import study_html
 from stakes.study.plan import RATIOS, Config, Unit, by_promise, plan_units
 from stakes.study.progress import Progress
 from stakes.study.report import write_report
@@ -76,6 +78,12 @@ class StudyResult:
         chosen = self.summary["chosen"]
         model = "no model keeps to the limits" if chosen is None else f"{chosen['name']}, {chosen['description']}"
         return f"StudyResult({model}; {len(self.results):,} models, see {self.directory})"
+
+    def __str__(self) -> str:
+        return f"{headline(self.summary)}\nMore: {self.directory / 'report.html'}"
+
+    def _repr_html_(self) -> str:
+        return study_html(self.summary, self.directory / "report.html")
 
 
 class Study:

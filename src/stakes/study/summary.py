@@ -21,13 +21,13 @@ from stakes.records import Records
 from stakes.study.columns import DECISION, OUT_OF_FOLD, PARTS, TEST, unpack
 from stakes.study.findings import Findings
 from stakes.study.leaderboard import insensitive, ranked, rivals
-from stakes.study.plan import training_costs
+from stakes.study.plan import REAL, training_costs
+from stakes.study.playing import playable
 from stakes.study.recommend import drawn_costs, interval_of
 
 __all__ = ["summarise"]
 
 LISTED = 200  # rows of a leaderboard in the report
-WITH_INTERVALS = 20
 POINTS = 200  # of a curve
 
 
@@ -47,6 +47,7 @@ def summarise(
         "features": [],
         "importance_unit": "share of the gain",
         "sensitivity": [],
+        "records": None,
         "tree": findings.tree,
     }
     if findings.data.costs is not None:
@@ -61,6 +62,8 @@ def summarise(
     summary["features"], summary["importance_unit"] = _importances(model)
     if findings.data.costs is not None:
         summary["sensitivity"] = _sensitivity(model, findings.test, _most(findings))
+        if first["decision_costs"] == REAL:
+            summary["records"] = playable(model, findings.test, most=_most(findings), seed=findings.config.seed)
     return summary
 
 
@@ -81,6 +84,7 @@ def _question(findings: Findings, not_tried: list[str]) -> dict[str, Any]:
         "test": info.get("test"),
         "groups": info.get("groups"),
         "time": info.get("time"),
+        "per_day": info.get("per_day"),
         "notes": info.get("notes", []),
         "folds": config.folds,
         "repeats": config.repeats,
@@ -113,6 +117,7 @@ def _chosen(findings: Findings) -> dict[str, Any] | None:
         **_identity(row),
         "out_of_fold": row[f"{OUT_OF_FOLD}_{measure}"],
         "test": row[f"{TEST}_{measure}"],
+        **{name: row[f"{TEST}_{name}"] for name in ("tpr", "fpr", "acted", "auc")},
         "expected": expected and {"value": expected.value, "low": expected.low, "high": expected.high},
         "optimism": found.optimism,
         "reason": found.reason,
@@ -126,19 +131,21 @@ def _identity(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _board(findings: Findings, part: str) -> list[dict[str, Any]]:
-    """Return the best models on a part, and the best one of each name; the first ones have intervals."""
+    """Return the best models on a part, and the best one of each name, with the intervals of their test figures.
+
+    Models whose decisions were not kept, those far behind others of the same ensemble, have no interval and no row.
+    """
     config, test = findings.config, findings.test
     ordered = ranked(findings.table, config, part).with_row_index("rank", offset=1)
-    shown = (pl.col("rank") <= LISTED) | pl.struct("name").is_first_distinct()
-    rows = ordered.filter(shown).to_dicts()
-    known = [row for row in rows[:WITH_INTERVALS] if row[f"{TEST}_outcome"] is not None]
-    intervals = {}
-    if known and config.measure != "auc":
-        outcomes = unpack([row[f"{TEST}_outcome"] for row in known], len(test))
-        found = interval_of(outcomes, test, config)
-        intervals = {row["rank"]: interval for row, interval in zip(known, found, strict=False)}
+    known = ordered.filter(pl.col(f"{TEST}_outcome").is_not_null())
+    rows = known.filter((pl.col("rank") <= LISTED) | pl.struct("name").is_first_distinct()).to_dicts()
+    outcomes = unpack([row[f"{TEST}_outcome"] for row in rows], len(test)) if rows else np.empty((0, len(test)), bool)
+    found = interval_of(outcomes, test, config, findings.test_groups()) or [None] * len(rows)
     differences = (findings.recommendation and findings.recommendation.differences) or {}
-    return [_row(row, findings, intervals.get(row["rank"]), differences.get(row["complexity"])) for row in rows]
+    return [
+        _row(row, findings, interval, differences.get(row["complexity"]))
+        for row, interval in zip(rows, found, strict=True)
+    ]
 
 
 def _row(row: dict[str, Any], findings: Findings, interval: Any, difference: Any) -> dict[str, Any]:
@@ -192,7 +199,7 @@ def _money(findings: Findings) -> dict[str, Any]:
     known = [(row, money["chosen"]), *((r, p) for r, p in zip(models, priced, strict=True) if r[f"{TEST}_outcome"])]
     alike = np.repeat([[False], [True]], n, axis=1)
     outcomes = np.concatenate([alike, unpack([r[f"{TEST}_outcome"] for r, _ in known], n)])
-    none, every, own, *drawn = drawn_costs(outcomes, test, config)
+    none, every, own, *drawn = drawn_costs(outcomes, test, config, findings.test_groups())
     money["chosen"] |= _between(own)
     for policy in money["policies"]:
         policy["saved"] = _between((1 - policy["share"]) * none + policy["share"] * every - own)

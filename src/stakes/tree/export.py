@@ -69,9 +69,9 @@ def export_text(
     >>> tree = CostTreeClassifier(criterion="cost", max_depth=1)
     >>> tree = tree.fit([[10.0], [20.0], [70.0], [90.0]], [0, 0, 0, 1], fp_cost=5, fn_cost=90)
     >>> print(export_text(tree.members_.trees.nodes, tree.binning_, weights="cost", feature_names=["amount"]))
-    4 records, 1 positive, P+ 0.25, cost 15 (other label 90) -> positive
-    |-- amount <= 80.0 or missing: 3 records, 0 positive, P+ 0, cost 0 (other label 15) -> negative
-    |-- amount > 80.0: 1 record, 1 positive, P+ 1, cost 0 (other label 90) -> positive
+    4 records, 1 positive, P+ 0.25, cost 15.00 (other label 90.00) -> positive
+    |-- amount <= 80.0 or missing: 3 records, 0 positive, P+ 0, cost 0.00 (other label 15.00) -> negative
+    |-- amount > 80.0: 1 record, 1 positive, P+ 1, cost 0.00 (other label 90.00) -> positive
     """
     words = _Words(nodes, binning, weights, feature_names, class_names, max_categories, digits)
     lines = []
@@ -228,7 +228,7 @@ def _count_facts(nodes: Nodes, node: int) -> list[str]:
 
 
 def _weight_facts(nodes: Nodes, node: int) -> list[str]:
-    return [f"weight {money(nodes.weights[node].sum())}", _share(nodes.weights[node])]
+    return [f"weight {nodes.weights[node].sum():,.6g}", _share(nodes.weights[node])]
 
 
 def _cost_facts(nodes: Nodes, node: int) -> list[str]:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from stakes.measures import MEASURES, Measure
+from stakes.measures import Measure
 from stakes.study.report.figures import COLOURS, cost_at, figures_of, points_of, threshold_of
 from stakes.study.report.wording import GLOSSARY, known, measure_of
 
@@ -119,7 +119,7 @@ def _boards(summary: Summary) -> dict[str, Any]:
 
 def _columns(rows: Sequence[Row], measure: str) -> list[Measure]:
     """Return the measures that there are numbers of, without the one that has columns of its own."""
-    return [MEASURES[name] for name in COLUMNS if name != measure and any(known(row.get(name)) for row in rows)]
+    return [measure_of(name) for name in COLUMNS if name != measure and any(known(row.get(name)) for row in rows)]
 
 
 def _with_places(rows: Sequence[Row]) -> list[Row]:

@@ -2,12 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
-from stakes._format import count, known, money, percent, score
+from stakes import _format
+from stakes._format import count, known
 from stakes.measures import MEASURES, Measure
 
 __all__ = ["GLOSSARY", "count", "known", "measure_of", "money", "percent", "score", "training"]
+
+
+def typeset(write: Callable[[float | None], str]) -> Callable[[float | None], str]:
+    """Return a way to write numbers with a minus sign in place of the hyphen that consoles have."""
+
+    def written(value: float | None) -> str:
+        text = write(value)
+        return f"−{text[1:]}" if text.startswith("-") else text
+
+    return written
+
+
+money, percent, score = map(typeset, (_format.money, _format.percent, _format.score))
 
 
 def training(row: dict[str, Any]) -> str | None:
@@ -20,7 +36,8 @@ def training(row: dict[str, Any]) -> str | None:
 
 def measure_of(name: str) -> Measure:
     """Return a measure by its name in the command; one of a later version is shown as it is."""
-    return MEASURES.get(name) or Measure(name=name, words=name, meaning="as named")
+    measure = MEASURES.get(name) or Measure(name=name, words=name, meaning="as named")
+    return replace(measure, write=typeset(measure.write))
 
 
 GLOSSARY = (

@@ -1,0 +1,49 @@
+"""Decisions in words that need no training to read."""
+
+from __future__ import annotations
+
+__all__ = ["in_words"]
+
+SCORES = {
+    ("average", "label"): "probability",
+    ("vote", "label"): "votes",
+    ("vote", "cost"): "votes by cost",
+    ("vote", "tuned"): "votes by tuned thresholds",
+    (None, "label"): "score",
+}
+THRESHOLDS = {
+    "half": "above one half",
+    "cost": "above break-even",
+    "scaled": "above scaled break-even",
+    "tuned": "above a tuned threshold",
+}
+
+
+def in_words(
+    *,
+    member: str,
+    output: str | None,
+    vote_weight: str | None,
+    calibration: str | None,
+    threshold: str,
+    leaf: str | None = None,
+) -> str:
+    """Return which score a decision goes by, and which threshold: the fields of a `Decision` in plain words.
+
+    "Break-even" is T_cs, the probability at which acting and doing nothing are expected to cost the same.
+
+    Examples
+    --------
+    >>> from dataclasses import asdict
+    >>> from stakes import Decision
+    >>> from stakes.decision.wording import in_words
+    >>> in_words(**asdict(Decision(output="average", calibration="platt", threshold="cost")))
+    'calibrated probability above break-even'
+    >>> in_words(**asdict(Decision(member="cost", vote_weight="log_odds")))
+    'weighted votes by cost above one half'
+    """
+    calibrated = "calibrated " if calibration else ""
+    weighted = "weighted " if vote_weight not in (None, "equal") else ""
+    score = SCORES.get((output, member), "score")
+    # A threshold that is not in the table is one of another package, or of a later version.
+    return f"{calibrated}{weighted}{score} {THRESHOLDS.get(threshold, f'above the threshold {threshold!r}')}"

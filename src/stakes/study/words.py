@@ -1,0 +1,45 @@
+"""Models of a study in words that need no training to read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from stakes.catalog import list_methods
+from stakes.decision.wording import in_words
+from stakes.study.columns import DECISION
+
+__all__ = ["decision_words", "model_words"]
+
+# Where the catalogue says more than a reader needs; teams are not in it.
+MODELS = {
+    "lr": "logistic regression",
+    "gb": "gradient boosting",
+    "adamec": "AdaBoost",
+    "cab": "AdaBoost",
+    "dab": "AdaBoost of trees that decide by cost",
+    "ub": "UBoost",
+    "top5": "mean of the five best models",
+    "team": "team of models",
+    "stack": "blend of all models",
+}
+
+
+def model_words(name: str) -> str:
+    """Return what kind of model a name stands for; an unknown name as it is.
+
+    Examples
+    --------
+    >>> from stakes.study.words import model_words
+    >>> model_words("lr"), model_words("dm-rf"), model_words("mc-lr")
+    ('logistic regression', 'random forest', 'small tree taught by logistic regression')
+    """
+    if name.startswith("mc-"):
+        return f"small tree taught by {model_words(name.removeprefix('mc-'))}"
+    base = name.removeprefix("dm-")
+    known = {method.name: method.description for method in list_methods()} | MODELS
+    return known.get(base, base)
+
+
+def decision_words(row: dict[str, Any]) -> str:
+    """Return how the model of a row decides."""
+    return in_words(**{name: row[name] for name in DECISION})
