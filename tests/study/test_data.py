@@ -596,3 +596,17 @@ def test_texts_that_are_no_times_are_told_apart_from_missing_ones(kind: str) -> 
     found, wrong = as_kind(pl.Series(["soon", None]), kind)
     assert found.null_count() == 2
     assert wrong.to_list() == [True, False]
+
+
+def test_how_many_records_there_are_in_a_day_is_known_where_times_are(write: Write) -> None:
+    days = [date(2020, 1, 1) + timedelta(days=i // 3) for i in range(N)]
+    by_day = load(write(churn().with_columns(since=pl.Series(days))), time="since")
+    assert by_day.info["per_day"] == pytest.approx(3.0)
+    moments = pl.Series(days).cast(pl.Datetime("ms")) + pl.Series([timedelta(hours=8 * (i % 3)) for i in range(N)])
+    by_hour = load(write(churn().with_columns(since=moments), "hours.parquet"), time="since")
+    _, test = by_hour.split(0)
+    assert by_hour.info["per_day"] == pytest.approx(test.size / ((test.size - 1) / 3))
+    split = load(write(churn().with_columns(since=pl.Series(days))), test="since>2020-01-16")
+    assert split.info["per_day"] == pytest.approx(3.0)
+    assert load(write(churn()), time="months").info["per_day"] is None
+    assert load(write(churn())).info["per_day"] is None

@@ -339,9 +339,9 @@ def _per_day(frame: pl.DataFrame, column: str | None, rows: Rows) -> float | Non
     """Return how many of these records there are in a day; None where that cannot be known."""
     if column is None or frame.schema[column] not in (pl.Date, pl.Datetime):
         return None
-    times = frame.get_column(column)[rows].cast(pl.Datetime("us"))
-    days = (times.dt.epoch("s").max() - times.dt.epoch("s").min()) / 86400  # type: ignore[operator]
-    days = days + 1 if frame.schema[column] == pl.Date else days
+    seconds = frame.get_column(column)[rows].cast(pl.Datetime("us")).dt.epoch("s").to_numpy()
+    # The last day counts where times are days.
+    days = float(np.ptp(seconds)) / 86400 + (frame.schema[column] == pl.Date)
     return rows.size / days if days > 0 else None
 
 

@@ -34,7 +34,8 @@ def playable(model: DeliveredClassifier, test: Records, *, most: float, seed: in
     known = test.known
     decided = model.decide(test.X.X, fp_cost=known.fp, fn_cost=known.fn)
     rows = _sample(test.positive, np.random.default_rng([seed, SAMPLE]))
-    part, some = test.take(rows), Decided(*(values[rows] for values in decided))
+    part = test.take(rows)
+    some = Decided(decided.positive[rows], decided.score[rows], decided.threshold[rows], decided.probability[rows])
     fp, fn = part.known.arrays(rows.size)
     critical = _critical(model, part, some)
     amount = amounts(test.positive, test.costs)

@@ -140,7 +140,8 @@ def _board(findings: Findings, part: str) -> list[dict[str, Any]]:
     known = ordered.filter(pl.col(f"{TEST}_outcome").is_not_null())
     rows = known.filter((pl.col("rank") <= LISTED) | pl.struct("name").is_first_distinct()).to_dicts()
     outcomes = unpack([row[f"{TEST}_outcome"] for row in rows], len(test)) if rows else np.empty((0, len(test)), bool)
-    found = interval_of(outcomes, test, config, findings.test_groups()) or [None] * len(rows)
+    intervals = interval_of(outcomes, test, config, findings.test_groups())
+    found: list[Any] = intervals or [None] * len(rows)  # scores have none
     differences = (findings.recommendation and findings.recommendation.differences) or {}
     return [
         _row(row, findings, interval, differences.get(row["complexity"]))
