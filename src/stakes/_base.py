@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 from stakes._estimation import CostEstimators
 from stakes._typing import Bools
 from stakes._validation import Constraint, check_params
-from stakes.costs import Costs
+from stakes.costs import Costs, check_costs
 from stakes.exceptions import CostsNeededError
 from stakes.metrics import savings_score
 from stakes.metrics.bill import COST_NAMES
@@ -117,8 +117,8 @@ class CostClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         self.constant_costs_ = {name: float(value) for name, value in given.items() if np.ndim(value) == 0}
         return costs, _costs(given | known) if known else None
 
-    def _costs_of(self, X: Any, n: int, given: dict[str, Any], *, needed: bool) -> Costs | None:
-        """Return the costs of records to be predicted: as given, as remembered, or as estimated."""
+    def _matrix_of(self, X: Any, given: dict[str, Any], *, needed: bool) -> dict[str, Any]:
+        """Return those of the four costs of records that are known: as given, as remembered, or as estimated."""
         found: dict[str, Any] = {}
         for name in COST_NAMES:
             if given[name] is not None:
@@ -132,11 +132,15 @@ class CostClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
                 raise CostsNeededError(
                     f"{type(self).__name__} decides by the costs of each record, and {name} was different for each "
                     f"record in fit: pass {name}= along with X; or fit with a cost_estimator=, which predicts it; or "
-                    "give a constant; or choose a decision that needs no costs, such as Decision(threshold='tuned')"
+                    "give a constant; or choose a decision that needs no costs, such as Decision(threshold='tuned'). "
+                    "Scorers of scikit-learn pass no costs to predict: write make_cost_scorer(f1_score) for 'f1'"
                 )
-        if len(found) < len(COST_NAMES):
-            return None
-        return _costs(found).for_records(n)
+        return found
+
+    def _costs_of(self, X: Any, n: int, given: dict[str, Any], *, needed: bool) -> Costs | None:
+        """Return the costs of records to be predicted, None where they are neither known nor needed."""
+        found = self._matrix_of(X, given, needed=needed)
+        return _costs(found).for_records(n) if len(found) == len(COST_NAMES) else None
 
     def score(
         self,
@@ -170,13 +174,12 @@ class CostClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         check_is_fitted(self)
         given = {"fp_cost": fp_cost, "fn_cost": fn_cost, "tp_cost": tp_cost, "tn_cost": tn_cost}
         predicted = self.predict(X, **given)
-        costs = self._costs_of(X, len(predicted), given, needed=True)
-        assert costs is not None
+        fp, fn, tp, tn = check_costs(len(predicted), "X", **self._matrix_of(X, given, needed=True))
         return savings_score(
             self._is_positive(y).astype(int),
             (predicted == self.classes_[self._positive]).astype(int),
-            fp_cost=costs.fp,
-            fn_cost=costs.fn,
+            fp_cost=fp - tn,
+            fn_cost=fn - tp,
             sample_weight=sample_weight,
         )
 

@@ -18,6 +18,7 @@ from stakes.decision.calibration import CALIBRATIONS
 from stakes.decision.decision import Decision
 from stakes.decision.reader import Votes
 from stakes.decision.threshold_rules import THRESHOLDS
+from stakes.exceptions import DecisionError
 from stakes.records import Records
 
 __all__ = ["CostDecisionClassifier"]
@@ -39,9 +40,10 @@ class CostDecisionClassifier(MemberClassifier):
     threshold : {"cost", "scaled", "tuned", "half"}, default=None
         Positive iff the probability is above the record's T_cs; above T_cs with its odds times the factor that was
         cheapest on validation records; above the threshold that was; or above 0.5. None is "cost", or "half" where the
-        records were weighted.
+        records were weighted and the probability is not calibrated.
     weighted : bool, default=False
         Train with each record weighted by its cost (FRAMEWORK 4): the probability then contains the costs already.
+        Calibration takes them out again, and leaves them to the threshold.
     prefit : bool, default=False
         Take the estimator as it is: it was trained elsewhere, and the records given to fit serve to calibrate and tune.
     validation : float, "auto" or None, default="auto"
@@ -114,7 +116,7 @@ class CostDecisionClassifier(MemberClassifier):
 
     def _asked(self) -> Decision:
         calibration = "platt" if self.calibration == SIGMOID else self.calibration
-        threshold = self.threshold or ("half" if self.weighted else "cost")
+        threshold = self.threshold or ("half" if self.weighted and calibration is None else "cost")
         return Decision(output="average", calibration=calibration, threshold=threshold)
 
     def _ask(self, decision: Decision | None) -> None:
@@ -127,6 +129,12 @@ class CostDecisionClassifier(MemberClassifier):
             raise ValueError(
                 "weighted=True trains with sample_weight, which "
                 + ("a prefit estimator cannot" if self.prefit else f"{self.estimator!r} does not take")
+            )
+
+        if self.weighted and self.calibration is not None and self.threshold == "half":
+            raise DecisionError(
+                "weighted=True puts the costs into the probability, and calibration= takes them out again: with "
+                "threshold='half' they count nowhere. Choose threshold='cost', 'scaled' or 'tuned'"
             )
 
     def _needs_validation(self) -> bool:

@@ -28,6 +28,9 @@ class Costs:
     ``fp - tn``, the cost of a false positive, and ``fn - tp``, the cost of a false negative
     (FRAMEWORK 1). The caller's arrays are copied, never changed.
 
+    Where ``fn - tp`` is negative, even a positive costs more if it is acted on, as where an amount is below the cost of
+    checking it: acting is never worth it. The cost of a false negative counts as 0 there, and the threshold is 1.
+
     Parameters
     ----------
     fp, fn : float or array-like of shape (n_records,)
@@ -50,6 +53,11 @@ class Costs:
     array([0.2 , 0.05, 0.5 ])
     >>> costs[[0, 2]].of([1, 0])
     array([20.,  5.])
+
+    Checking a payment costs 5, also where it is a fraud: below that, it is never worth it.
+
+    >>> Costs(fp=5, tp=5, fn=[20.0, 3.0]).threshold()
+    array([0.25, 1.  ])
     """
 
     __slots__ = ("fn", "fp")
@@ -60,7 +68,7 @@ class Costs:
     def __init__(self, fp: ArrayLike, fn: ArrayLike, tp: ArrayLike = 0.0, tn: ArrayLike = 0.0) -> None:
         given = {name: _in_range(value, f"{name}_cost") for name, value in zip(NAMES, (fp, fn, tp, tn), strict=True)}
         _same_length(given)
-        self.__setstate__((_reduced(given, "fp", "tn"), _reduced(given, "fn", "tp")))
+        self.__setstate__(_reduced(given))
 
     @classmethod
     def _of(cls, fp: Cost, fn: Cost) -> Costs:
@@ -173,6 +181,13 @@ def rounded(ratio: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.ldexp(np.rint(np.ldexp(significand, 40)), exponent - 40)
 
 
+def check_costs(n: int, what: str, **costs: ArrayLike) -> list[NDArray[np.float64]]:
+    """Return costs, given by the names of their arguments, as one number for each of `n` records of `what`."""
+    given = {name: _in_range(value, name) for name, value in costs.items()}
+    _same_length({name.removesuffix("_cost"): value for name, value in given.items()})
+    return [per_record(value, name, n, what) for name, value in given.items()]
+
+
 def per_record(
     value: ArrayLike, argument: str, n: int, what: str = "y_true", *, may_be_nan: bool = False
 ) -> NDArray[np.float64]:
@@ -269,15 +284,29 @@ def _same_length(given: dict[str, NDArray[np.float64]]) -> None:
         raise CostsError(f"costs have different numbers of records ({listed}): give one number, or one per record")
 
 
-def _reduced(given: dict[str, NDArray[np.float64]], wrong: str, right: str) -> Cost:
-    """Subtract the cost of deciding right from that of deciding wrong (FRAMEWORK 1)."""
-    reduced = given[wrong] - given[right]
-    bad = np.flatnonzero(np.atleast_1d(reduced) < 0)
+def _reduced(given: dict[str, NDArray[np.float64]]) -> tuple[Cost, Cost]:
+    """Subtract the costs of deciding right from those of deciding wrong (FRAMEWORK 1).
+
+    Where even a positive costs more if it is acted on, acting is never worth it: a miss costs nothing, and T_cs is 1.
+    """
+    fp, fn = given["fp"] - given["tn"], given["fn"] - given["tp"]
+    _check_not_negative(fp, fp < 0, "fp_cost", "tn_cost" if given["tn"].any() else None)
+    # A negative cost that nothing was subtracted from has the wrong sign.
+    _check_not_negative(fn, (fn < 0) & (given["tp"] == 0), "fn_cost", None)
+    never = fn < 0
+    if never.any():
+        fp, fn = np.where(never & (fp == 0), -fn, fp), np.maximum(fn, 0.0)
+    return (fp if fp.ndim else float(fp)), (fn if fn.ndim else float(fn))
+
+
+def _check_not_negative(
+    reduced: NDArray[np.float64], negative: NDArray[np.bool_], wrong: str, right: str | None
+) -> None:
+    bad = np.flatnonzero(np.atleast_1d(negative))
     if bad.size:
-        value = np.atleast_1d(reduced)[bad[0]]
-        formula = f"{wrong}_cost" if not given[right].any() else f"{wrong}_cost - {right}_cost"
+        first = np.broadcast_to(reduced, np.atleast_1d(negative).shape)[bad[0]]
         raise CostsError(
-            f"{formula} is negative in {_records(bad.size)}: the first is row {bad[0]}, {value:g}. "
-            "A mistake must cost at least as much as the right decision: check the signs, or clip it at 0"
+            f"{wrong if right is None else f'{wrong} - {right}'} is negative in {_records(bad.size)}: the first is row "
+            f"{bad[0]}, {first:g}. A mistake must cost at least as much as the right decision: check the signs, or "
+            "clip it at 0"
         )
-    return reduced if reduced.ndim else float(reduced)

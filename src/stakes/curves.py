@@ -64,7 +64,7 @@ class CostCurve(NamedTuple):
     @property
     def savings(self) -> Floats:
         """The share of the baseline that is saved, as `stakes.metrics.savings_score` defines it."""
-        return savings_of(self.cost, self.baseline)
+        return savings_of(self.cost, *sorted((self.cost[0], self.cost[-1])))
 
     def cost_at(self, threshold: float) -> float:
         """Return the total cost of one threshold."""
@@ -321,7 +321,7 @@ def gain_curve(
     cuts = _Cuts(ranking)
     weight = record_weights(sample_weight, n)
     share, cost = cuts.above(weight)[::-1], cuts.cost(bill)[::-1]
-    return GainCurve(share / (share[-1] or 1.0), cost[0] - cost, savings_of(cost, min(cost[0], cost[-1])))
+    return GainCurve(share / (share[-1] or 1.0), cost[0] - cost, savings_of(cost, *sorted((cost[0], cost[-1]))))
 
 
 class ReliabilityCurve(NamedTuple):
@@ -479,8 +479,8 @@ def sensitivity_curve(
     missed, alarmed = np.transpose(
         [(at_stake[positive & ~acted].sum(), at_stake[~positive & acted].sum()) for acted in decisions]
     )
-    baseline = np.minimum(on_fn * at_stake[positive].sum(), on_fp * at_stake[~positive].sum())
-    return SensitivityCurve(factors, savings_of(on_fn * missed + on_fp * alarmed, baseline))
+    baselines = np.sort([on_fn * at_stake[positive].sum(), on_fp * at_stake[~positive].sum()], axis=0)
+    return SensitivityCurve(factors, savings_of(on_fn * missed + on_fp * alarmed, *baselines))
 
 
 @documented

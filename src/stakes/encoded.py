@@ -11,7 +11,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils import Tags, get_tags
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from stakes.table import Table, read_table
+from stakes._rows import is_sparse
+from stakes.table import Table, as_fitted, read_table
 
 __all__ = ["EncodedClassifier"]
 
@@ -48,6 +49,7 @@ class EncodedClassifier(ClassifierMixin, BaseEstimator):
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Learn the categories, and fit the estimator."""
         table = read_table(self, X, reset=True)
+        self.names_ = table.names
         self.categories_ = [_categories(column) if isinstance(column, pl.Series) else None for column in table]
         self.estimator_ = clone(self.estimator)
         mask = np.array([categories is not None for categories in self.categories_])
@@ -67,18 +69,17 @@ class EncodedClassifier(ClassifierMixin, BaseEstimator):
         return np.where(self.empty_, 0.0, numbers) if self.empty_.any() else numbers
 
     def _matrix(self, table: Table) -> NDArray[Any]:
-        if isinstance(table.values, np.ndarray):
-            return table.values
+        if table.is_matrix and all(categories is None for categories in self.categories_):
+            return table.values.toarray() if is_sparse(table.values) else table.values
         columns = []
-        for name, column, categories in zip(table.names, table, self.categories_, strict=True):
+        for column, name, categories in zip(table, self.names_, self.categories_, strict=True):
+            fitted = as_fitted(column, name, categories)
             if categories is None:
-                if isinstance(column, pl.Series):
-                    raise ValueError(f"feature {name!r} was numeric when fitted and is text now")
-                columns.append(np.asarray(column, dtype=np.float64))
+                columns.append(np.asarray(fitted, dtype=np.float64))
                 continue
-            texts = column if isinstance(column, pl.Series) else pl.Series(column).cast(pl.String)
+            assert isinstance(fitted, pl.Series)
             codes = np.arange(len(categories), dtype=np.float64)
-            coded = texts.replace_strict(categories, codes, default=np.nan, return_dtype=pl.Float64)
+            coded = fitted.replace_strict(categories, codes, default=np.nan, return_dtype=pl.Float64)
             columns.append(coded.fill_null(np.nan).to_numpy())
         return np.column_stack(columns)
 

@@ -2,6 +2,7 @@
 
 __all__ = [
     "ClassMeansWarning",
+    "ColumnTypeWarning",
     "CostsError",
     "CostsNeededError",
     "DecisionError",
@@ -119,6 +120,26 @@ class ClassMeansWarning(StakesWarning):
     ...     X, y = UnderSampler(random_state=0).fit_resample([[1], [2], [3]], [0, 0, 1], fp_cost=1, fn_cost=[4, 4, 2])
     >>> y
     [0, 1]
+    """
+
+
+class ColumnTypeWarning(StakesWarning):
+    """A column is text that looks like numbers, or has other values than the categories it was fitted with.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import polars as pl
+    >>> from stakes import CostTreeClassifier
+    >>> from stakes.exceptions import ColumnTypeWarning
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("error", ColumnTypeWarning)
+    ...     try:
+    ...         CostTreeClassifier().fit(pl.DataFrame({"age": ["21", "35", "47"]}), [0, 1, 1])
+    ...     except ColumnTypeWarning as warning:
+    ...         print(warning)
+    column 'age' is text, and 3 of its 3 distinct values look like numbers: convert it to numbers, or to a categorical
+    type if they are names
     """
 
 

@@ -65,19 +65,23 @@ def share_of(part: ArrayLike, whole: ArrayLike) -> Floats:
         return np.where(part == 0, 0.0, part / np.asarray(whole, dtype=np.float64))
 
 
-def savings_of(cost: ArrayLike, baseline: ArrayLike) -> Floats:
+def savings_of(cost: ArrayLike, baseline: ArrayLike, other: ArrayLike = 0.0) -> Floats:
     """Return ``1 - cost / baseline``: the one definition of savings.
 
-    A baseline that is a gain (a negative cost) divides by its size, so that more is still better. A baseline of
-    exactly 0 gives 0 for a cost of 0 and minus infinity for any loss.
+    A baseline that is a gain (a negative cost) divides by its size, so that more is still better. Where the baseline
+    costs exactly 0, as where there are no positives, nothing can be saved: what is lost is given as a share of `other`,
+    the cost of the other way to decide all records alike.
 
     Examples
     --------
     >>> from stakes.measures import savings_of
     >>> savings_of([0, 25, 100, 150], 100)
     array([ 1.  ,  0.75,  0.  , -0.5 ])
+    >>> savings_of([0, 25, 100], 0, 200)
+    array([ 0.   , -0.125, -0.5  ])
     """
-    return share_of(np.subtract(baseline, cost, dtype=np.float64), np.abs(baseline))
+    scale = np.where(np.equal(baseline, 0.0), other, baseline)
+    return share_of(np.subtract(baseline, cost, dtype=np.float64), np.abs(scale))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,12 +119,12 @@ def cost(s: Sums) -> Floats:
 
 def savings(s: Sums) -> Floats:
     """Return the share saved of the cost of the cheaper of doing nothing and acting on everything."""
-    return savings_of(cost(s), min(s.all_fn, s.all_fp))
+    return savings_of(cost(s), *sorted((s.all_fn, s.all_fp)))
 
 
 def cost_reduction(s: Sums) -> Floats:
     """Return the share saved of the cost of doing nothing (Cost%)."""
-    return savings_of(cost(s), s.all_fn)
+    return savings_of(cost(s), s.all_fn, s.all_fp)
 
 
 def amount_detected(s: Sums) -> Floats:

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 from sklearn.dummy import DummyClassifier
 from sklearn.model_selection import StratifiedKFold
-from sklearn.utils import Tags, check_consistent_length
+from sklearn.utils import Tags, check_consistent_length, get_tags
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from stakes._base import CostClassifier, check_features
@@ -106,8 +106,9 @@ class MetaCostClassifier(CostClassifier):
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        final = self.final_estimator
-        tags.input_tags.allow_nan = final is None or final.__sklearn_tags__().input_tags.allow_nan
+        parts = [get_tags(part).input_tags for part in (self.estimator, self.final_estimator) if part is not None]
+        tags.input_tags.allow_nan = all(part.allow_nan for part in parts)
+        tags.input_tags.sparse = all(part.sparse for part in parts)
         return tags
 
     def fit(

@@ -348,15 +348,9 @@ CASES: dict[str, Case] = {
         X_new=pandas(d=pd.Categorical(["z", "y"] * (N // 2))),
     ),
     # Sparse
-    "a sparse matrix": case(
-        Refused("toarray", TypeError), but={"models": WORKS, **ANYTHING}, X=lambda: sparse.csr_matrix(X0)
-    ),
-    "a sparse array by coordinates": case(
-        Refused("toarray", TypeError), but={"models": WORKS, **ANYTHING}, X=lambda: sparse.coo_array(X0)
-    ),
-    "a sparse matrix when predicting": case(
-        Refused("toarray", TypeError), but={"models": WORKS}, X_new=lambda: sparse.csr_matrix(X0)
-    ),
+    "a sparse matrix": case(X=lambda: sparse.csr_matrix(X0)),
+    "a sparse array by coordinates": case(X=lambda: sparse.coo_array(X0)),
+    "a sparse matrix when predicting": case(X_new=lambda: sparse.csr_matrix(X0)),
     # Types of columns
     "text": case(but=NEEDS_NUMBERS, X=pandas(d=["x", "y"] * (N // 2)), exotic=True),
     "texts that are all different": case(but=NEEDS_NUMBERS, X=pandas(d=[f"t{i}" for i in range(N)]), exotic=True),

@@ -121,19 +121,20 @@ def test_contacting_everyone_in_the_kdd_cup_98_validation_file_earns_10560():
     assert round(roi(targets["TARGET_B"], everyone, **given), 2) == 0.16
 
 
-# Denominators of zero: nothing of nothing is 0, something of nothing infinite
+# Denominators of zero
 
 
 @pytest.mark.parametrize("metric", [savings_score, cost_reduction])
-def test_nothing_to_save_is_zero_and_a_loss_then_is_infinite(metric):
+def test_nothing_to_save_is_zero_and_a_loss_then_is_a_share_of_acting_on_all(metric):
     assert metric([0, 0], [0, 0], fp_cost=5, fn_cost=50) == 0
-    assert metric([0, 0], [0, 1], fp_cost=5, fn_cost=50) == -np.inf
+    assert metric([0, 0], [0, 1], fp_cost=5, fn_cost=50) == -0.5
+    assert metric([0, 0], [1, 1], fp_cost=5, fn_cost=50) == -1
     assert metric([0, 1], [0, 1], fp_cost=0, fn_cost=0) == 0
 
 
 def test_trivially_free_decisions_leave_nothing_to_save():
     assert savings_score([1, 1], [1, 1], fp_cost=5, fn_cost=50) == 0
-    assert savings_score([1, 1], [1, 0], fp_cost=5, fn_cost=50) == -np.inf
+    assert savings_score([1, 1], [1, 0], fp_cost=5, fn_cost=50) == -0.5
     assert cost_reduction([1, 1], [1, 0], fp_cost=5, fn_cost=50) == 0.5
 
 
@@ -220,8 +221,10 @@ def test_amounts_and_expenses_are_not_negative(metric, name):
 
 
 def test_costs_are_checked_at_the_front_door():
-    with pytest.raises(CostsError, match="fp_cost - tn_cost is negative in 6 records"):
-        total_cost(Y_TRUE, Y_PRED, fp_cost=1, fn_cost=1, tn_cost=[2] * 6)
+    with pytest.raises(CostsError, match="fp_cost is not finite in 1 record"):
+        total_cost(Y_TRUE, Y_PRED, fp_cost=np.nan, fn_cost=1)
+    with pytest.raises(CostsError, match="costs have different numbers of records"):
+        total_cost(Y_TRUE, Y_PRED, fp_cost=[1] * 5, fn_cost=1, tn_cost=[2] * 6)
     with pytest.raises(CostsError, match="fn_cost has 2 records, y_true has 6"):
         total_cost(Y_TRUE, Y_PRED, fp_cost=1, fn_cost=[1, 2])
 

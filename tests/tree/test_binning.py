@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from reference import fit_tree
 
+from stakes.exceptions import ColumnTypeWarning
 from stakes.table import Table
 from stakes.tree.binning import CUT_SAMPLE, MAX_BINS, Binning
 
@@ -239,8 +240,9 @@ def test_all_missing_categories_are_never_split_on():
 
 def test_numbers_that_were_text_when_fitted_are_compared_as_text():
     binning, _ = categories(["1", "2", "3"])
-    later = binning.transform(Table([np.array([3, 1, 7])]))
-    np.testing.assert_array_equal(later[:, 0], [3, 1, MISSING])
+    with pytest.warns(ColumnTypeWarning, match="1 of 4 values are none of them, such as '7'"):
+        later = binning.transform(Table([np.array([3.0, 1, 7, 3, np.nan])]))
+    np.testing.assert_array_equal(later[:, 0], [3, 1, MISSING, 3, MISSING])
 
 
 def test_text_that_was_a_number_when_fitted_is_an_error():

@@ -1,4 +1,4 @@
-"""What each record costs by either decision: the ground of all costs and cost curves."""
+"""What each record costs by either decision: the ground of all costs and cost curves. Any cost matrix will do."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from stakes._typing import Bools, Floats
-from stakes.costs import Costs, per_record
+from stakes.costs import check_costs
 from stakes.decision.thresholds import positives, record_weights
 
 __all__ = ["COST_NAMES", "Bill"]
@@ -40,14 +40,15 @@ class Bill(NamedTuple):
         names = ("y_pred", "y_pred_other")
         positive, *acted = positives(pos_label, y_true=y_true, **dict(zip(names, y_preds, strict=False)))
         n = positive.size
-        Costs(fp=fp_cost, fn=fn_cost, tp=tp_cost, tn=tn_cost).for_records(n, "y_true")  # the checks of the front door
-        fp, fn, tp, tn = (
-            per_record(cost, name, n)
-            for cost, name in zip((fp_cost, fn_cost, tp_cost, tn_cost), COST_NAMES, strict=True)
-        )
+        fp, fn, tp, tn = check_costs(n, "y_true", fp_cost=fp_cost, fn_cost=fn_cost, tp_cost=tp_cost, tn_cost=tn_cost)
         weight = record_weights(sample_weight, n)
         if_negative, if_positive = weight * np.where(positive, fn, tn), weight * np.where(positive, tp, fp)
         return cls(if_negative, if_positive, acted)
+
+    @property
+    def baselines(self) -> tuple[float, float]:
+        """What the cheaper of deciding all records alike costs, and what the dearer one does."""
+        return tuple(sorted((self.total(False), self.total(True))))  # type: ignore[return-value]
 
     def per_record(self, acted: Bools | bool) -> Floats:
         """Return what each record costs by some decisions."""

@@ -72,8 +72,9 @@ def savings_score(
     -------
     savings : float
         ``1 - cost / baseline``: 1 when nothing is lost, 0 for the cheaper trivial decision, negative for anything
-        dearer. A baseline that is a gain (a negative cost) divides by its size, so that more is still better. A
-        baseline of exactly 0 gives 0 for a cost of 0 and minus infinity for any loss (`stakes.measures.savings_of`).
+        dearer. A baseline that is a gain (a negative cost) divides by its size, so that more is still better. Where
+        the baseline costs exactly 0, as where there are no positives, what is lost is given as a share of the dearer
+        trivial decision: from 0 down to -1 (`stakes.measures.savings_of`).
 
     Examples
     --------
@@ -84,7 +85,7 @@ def savings_score(
     0.5
     """
     bill = Bill.of(y_true, [y_pred], fp_cost, fn_cost, tp_cost, tn_cost, sample_weight, pos_label)
-    return float(savings_of(bill.total(bill.acted[0]), min(bill.total(False), bill.total(True))))
+    return float(savings_of(bill.total(bill.acted[0]), *bill.baselines))
 
 
 @documented
@@ -121,7 +122,7 @@ def cost_reduction(
     0.5833
     """
     bill = Bill.of(y_true, [y_pred], fp_cost, fn_cost, tp_cost, tn_cost, sample_weight, pos_label)
-    return float(savings_of(bill.total(bill.acted[0]), bill.total(False)))
+    return float(savings_of(bill.total(bill.acted[0]), bill.total(False), bill.total(True)))
 
 
 @documented

@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Mapping
+from functools import wraps
 from inspect import Parameter, signature
 from typing import Any
 
 from numpy.typing import ArrayLike
 from sklearn.utils.metadata_routing import MetadataRequest, get_routing_for_object
 
+from stakes._validation import check_value, choice
 from stakes.exceptions import CostsNeededError
 from stakes.metrics.bill import COST_NAMES
 from stakes.metrics.decisions import total_cost
+from stakes.metrics.probabilities import expected_cost
 
-__all__ = ["CostScorer", "make_cost_scorer", "taken_by_predict"]
+__all__ = ["CostScorer", "make_cost_scorer", "taken_by"]
 
+LOSSES = (total_cost, expected_cost)
+NO_ALIASES: dict[str, Any] = {}
 METADATA_NAMES = (*COST_NAMES, "amount", "benefit", "contact_cost")
 
 
 def make_cost_scorer(
-    metric: Callable[..., float] = total_cost, *, greater_is_better: bool | None = None, **fixed: Any
+    metric: Callable[..., float] = total_cost,
+    *,
+    greater_is_better: bool | None = None,
+    response_method: str = "predict",
+    **fixed: Any,
 ) -> CostScorer:
     """Make a scorer that charges decisions with the costs of their records.
 
@@ -36,9 +45,13 @@ def make_cost_scorer(
     Parameters
     ----------
     metric : callable, default=total_cost
-        A function ``metric(y_true, y_pred, **metadata)``, of this module or your own.
+        A function ``metric(y_true, y_pred, **metadata)``, of this module, of scikit-learn (`f1_score`) or your own.
     greater_is_better : bool or None, default=None
-        Whether more is better; otherwise the score is minus the metric. None: yes, for all metrics but `total_cost`.
+        Whether more is better; otherwise the score is minus the metric. None: yes, for all metrics but `total_cost` and
+        `expected_cost`.
+    response_method : {"predict", "predict_proba"}, default="predict"
+        What the metric is given: the decisions, or the scores of the positive class (of ``pos_label=``, where that is
+        fixed; else of the larger label).
     **fixed
         Costs and other arguments of the metric that are the same in all calls, for instance ``fp_cost=5``
         or ``pos_label="yes"``.
@@ -65,7 +78,7 @@ def make_cost_scorer(
     >>> scores["test_score"].shape
     (5,)
     """
-    return CostScorer(metric, greater_is_better=greater_is_better, fixed=fixed)
+    return CostScorer(metric, greater_is_better=greater_is_better, response_method=response_method, fixed=fixed)
 
 
 class CostScorer:
@@ -87,12 +100,21 @@ class CostScorer:
     -130.0
     """
 
-    def __init__(self, metric: Callable[..., float], *, greater_is_better: bool | None, fixed: dict[str, Any]) -> None:
+    def __init__(
+        self,
+        metric: Callable[..., float],
+        *,
+        greater_is_better: bool | None,
+        response_method: str = "predict",
+        fixed: dict[str, Any],
+    ) -> None:
         unknown = set(fixed) - set(COST_NAMES) - set(_metadata_of(metric))
         if unknown:
             raise TypeError(f"{_name(metric)} takes no argument {', '.join(sorted(unknown))}")
+        check_value("response_method", response_method, choice("predict", "predict_proba"))
         self.metric = metric
-        self.greater_is_better = metric is not total_cost if greater_is_better is None else greater_is_better
+        self.greater_is_better = metric not in LOSSES if greater_is_better is None else greater_is_better
+        self.response_method = response_method
         self.fixed = fixed
         # What is not known to be metadata is left undecided (None): scikit-learn then asks the user to decide.
         names = dict.fromkeys((*COST_NAMES, *_metadata_of(metric)))
@@ -101,7 +123,8 @@ class CostScorer:
         }
 
     def __repr__(self) -> str:
-        settings = "".join(f", {name}={value!r}" for name, value in self.fixed.items())
+        settings = "" if self.response_method == "predict" else f", response_method={self.response_method!r}"
+        settings += "".join(f", {name}={value!r}" for name, value in self.fixed.items())
         return f"make_cost_scorer({_name(self.metric)}, greater_is_better={self.greater_is_better}{settings})"
 
     def __call__(
@@ -111,23 +134,44 @@ class CostScorer:
         given = {**self.fixed, **metadata}
         if sample_weight is not None:
             given["sample_weight"] = sample_weight
-        for_metric = _metadata_of(self.metric)
-        missing = [name for name, needed in for_metric.items() if needed and name not in given]
+        missing = [name for name, needed in _metadata_of(self.metric).items() if needed and name not in given]
         if missing:
             raise CostsNeededError(
                 f"{_name(self.metric)} needs {', '.join(missing)}: pass them as metadata (params= of cross_validate, "
                 "or fit of GridSearchCV) after sklearn.set_config(enable_metadata_routing=True), "
                 "or fix constants in make_cost_scorer"
             )
-        costs = {name: given[name] for name in COST_NAMES if name in given}
         # A grid search predicts by its best estimator, and would not hand on costs: nested searches need this.
         estimator = getattr(estimator, "best_estimator_", estimator)
-        y_pred = estimator.predict(X, **{name: costs[name] for name in taken_by_predict(estimator, costs)})
-        # Costs may be for predict only; anything else that the metric does not know is an error of the caller.
-        value = self.metric(
-            y_true, y_pred, **{name: v for name, v in given.items() if name in for_metric or name not in costs}
-        )
-        return value if self.greater_is_better else -value
+        costs = {name: given[name] for name in COST_NAMES if name in given}
+        names = taken_by(estimator, costs, self.response_method, self.requests)
+        answer = getattr(estimator, self.response_method)(X, **{alias: costs[name] for name, alias in names.items()})
+        if self.response_method == "predict_proba":
+            answer = answer[:, list(estimator.classes_).index(given.get("pos_label", estimator.classes_[-1]))]
+        return self._sign * self._score_func(y_true, answer, **given)
+
+    # scikit-learn's TunedThresholdClassifierCV tries thresholds of its own: it asks scorers for these three.
+
+    @property
+    def _score_func(self) -> Callable[..., float]:
+        """The metric; it may be given costs that are for `predict` only."""
+        known = _metadata_of(self.metric)
+
+        @wraps(self.metric)
+        def score(y_true: ArrayLike, y_pred: ArrayLike, **given: Any) -> float:
+            # Anything else that the metric does not know is an error of the caller.
+            taken = {name: value for name, value in given.items() if name in known or name not in COST_NAMES}
+            return self.metric(y_true, y_pred, **taken)
+
+        return score
+
+    @property
+    def _sign(self) -> int:
+        return 1 if self.greater_is_better else -1
+
+    @property
+    def _kwargs(self) -> dict[str, Any]:
+        return self.fixed
 
     def set_score_request(self, **requests: bool | str | None) -> CostScorer:
         """Say which metadata to use: True, False, or the name under which it is passed."""
@@ -148,12 +192,19 @@ def _metadata_of(metric: Callable[..., float]) -> dict[str, bool]:
     return {p.name: p.default is Parameter.empty for p in parameters if p.kind is not Parameter.VAR_KEYWORD}
 
 
-def taken_by_predict(estimator: Any, names: dict[str, Any]) -> Iterator[str]:
-    """Yield those of `names` that the estimator's `predict` takes, itself or by handing them on."""
-    parameters = signature(estimator.predict).parameters
-    hands_on = any(p.kind is Parameter.VAR_KEYWORD for p in parameters.values())
-    routed = get_routing_for_object(estimator).consumes("predict", names) if hands_on else ()
-    return (name for name in names if name in parameters or name in routed)
+def taken_by(
+    estimator: Any, names: Iterable[str], method: str = "predict", aliases: Mapping[str, Any] = NO_ALIASES
+) -> dict[str, str]:
+    """Return those of `names` that a method of the estimator takes, itself or by handing them on, and as what.
+
+    Estimators that hand metadata on may know it by another name, which is one of `aliases`.
+    """
+    parameters = signature(getattr(estimator, method)).parameters
+    if not any(p.kind is Parameter.VAR_KEYWORD for p in parameters.values()):
+        return {name: name for name in names if name in parameters}
+    spelt = {name: [name, alias] if isinstance(alias := aliases.get(name), str) else [name] for name in names}
+    routed = get_routing_for_object(estimator).consumes(method, [s for both in spelt.values() for s in both])
+    return {name: next(s for s in both if s in routed) for name, both in spelt.items() if routed.intersection(both)}
 
 
 def _name(function: Callable[..., Any]) -> str:

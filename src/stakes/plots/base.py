@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from stakes._format import money, percent
 from stakes._typing import Floats
-from stakes.metrics.scorer import taken_by_predict
+from stakes.metrics.scorer import taken_by
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -111,7 +111,7 @@ class PredictionDisplay(ABC):
         asked = getattr(estimator, "best_estimator_", estimator)
         check_is_fitted(asked)
         pos_label = positive_class(asked, pos_label)
-        taken = {argument: costs[argument] for argument in taken_by_predict(asked, costs)}
+        taken = {argument: costs[argument] for argument in taken_by(asked, costs)}
         if cls._shows_decisions:
             options = {"y_pred": asked.predict(X, **taken)} | options
         return cls.from_predictions(

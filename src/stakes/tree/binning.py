@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from stakes._jit import kernel
 from stakes._rows import take_rows
 from stakes._typing import Bytes, Floats, Indices
-from stakes.table import Column, Table
+from stakes.table import Column, Table, as_fitted
 from stakes.tree.nodes import BINS, MISSING, FeatureBins
 
 __all__ = ["MAX_BINS", "Binned", "Binning"]
@@ -21,8 +21,10 @@ __all__ = ["MAX_BINS", "Binned", "Binning"]
 MAX_BINS = BINS - 1
 # Cuts between bins are found on at most this many records.
 CUT_SAMPLE = 50_000
-# Int32s are binned in blocks of this many, so that a float64 copy of a block stays in the cache.
+# Records are binned in blocks of this many, so that a float64 copy of a block stays in the cache.
 ROWS_PER_BLOCK = 4096
+# And of no more values than this: a block of a wide sparse matrix is made dense.
+VALUES_PER_BLOCK = 1 << 24
 # With fewer records than this, another thread costs more than it saves.
 FEWEST_FOR_THREADS = 8192
 
@@ -85,23 +87,24 @@ class Binning:
         # Zeros only in the padding: every other cell is written below.
         bins = np.empty((n, -(-d // 8) * 8), np.uint8)
         bins[:, d:] = 0
-        blocks = [slice(start, start + ROWS_PER_BLOCK) for start in range(0, n, ROWS_PER_BLOCK)]
+        if table.is_matrix and not any(categories is not None for categories in self.categories_):
 
-        def fill(block: slice) -> None:
-            if isinstance(table.values, np.ndarray):
-                numbers = np.asarray(table.values[block], dtype=np.float64, order="F")
-                _cut(numbers, self.cuts_, bins[block], 0)
-                return
-            for j, column in enumerate(table):
-                categories = self.categories_[j]
-                if categories is not None:
-                    bins[block, j] = _codes(column[block], categories)
-                elif isinstance(column, pl.Series):
-                    raise ValueError(f"feature {self.names_[j]!r} was numeric when fitted and is text now")
-                else:
-                    numbers = np.asarray(column[block], dtype=np.float64).reshape(-1, 1, order="F")
-                    _cut(numbers, self.cuts_, bins[block], j)
+            def fill(block: slice) -> None:
+                _cut(table.rows(block), self.cuts_, bins[block], 0)
+        else:
+            columns = list(map(as_fitted, table, self.names_, self.categories_))
 
+            def fill(block: slice) -> None:
+                for j, (column, categories) in enumerate(zip(columns, self.categories_, strict=True)):
+                    if categories is not None:
+                        assert isinstance(column, pl.Series)
+                        bins[block, j] = _codes(column[block], categories)
+                    else:
+                        numbers = np.asarray(column[block], dtype=np.float64).reshape(-1, 1, order="F")
+                        _cut(numbers, self.cuts_, bins[block], j)
+
+        size = max(1, min(ROWS_PER_BLOCK, VALUES_PER_BLOCK // d))
+        blocks = [slice(start, start + size) for start in range(0, n, size)]
         self._each(fill, blocks, n)
         return bins
 
@@ -235,10 +238,7 @@ def _category_bins(column: pl.Series, max_bins: int) -> dict[str, int]:
     return bins | dict.fromkeys(names[len(kept) :], max_bins)
 
 
-def _codes(column: Any, categories: dict[str, int]) -> Bytes:
-    if not isinstance(column, pl.Series):
-        # Text when fitted, numbers now: as in a frame whose column lost its strings. Compared as text.
-        column = pl.Series([None if value != value else str(value) for value in column], dtype=pl.String)
+def _codes(column: pl.Series, categories: dict[str, int]) -> Bytes:
     if not categories:
         return np.full(len(column), MISSING, np.uint8)
     codes = column.replace_strict(list(categories), list(categories.values()), default=MISSING, return_dtype=pl.UInt8)
