@@ -114,7 +114,7 @@ def test_probabilities_and_decisions_that_need_no_costs_do_not_ask_for_them(prot
         ({"fp_cost": -1.0}, "fp_cost is negative"),
         ({"fn_cost": "dear"}, "fn_cost is not numeric"),
         ({"fp_cost": np.nan}, "fp_cost is not finite"),
-        ({"fn_cost": 1.0, "tp_cost": 2.0}, "fn_cost - tp_cost is negative"),
+        ({"fp_cost": 1.0, "tn_cost": 2.0}, "fp_cost - tn_cost is negative"),
     ],
 )
 def test_bad_costs_are_errors_in_fit_predict_and_score(prototype: Any, costs: Any, message: str, small: Any) -> None:

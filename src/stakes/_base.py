@@ -174,7 +174,9 @@ class CostClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         check_is_fitted(self)
         given = {"fp_cost": fp_cost, "fn_cost": fn_cost, "tp_cost": tp_cost, "tn_cost": tn_cost}
         predicted = self.predict(X, **given)
-        fp, fn, tp, tn = check_costs(len(predicted), "X", **self._matrix_of(X, given, needed=True))
+        matrix = self._matrix_of(X, given, needed=True)
+        _costs(matrix)  # the checks of the front door
+        fp, fn, tp, tn = check_costs(len(predicted), "X", **matrix)
         return savings_score(
             self._is_positive(y).astype(int),
             (predicted == self.classes_[self._positive]).astype(int),
