@@ -18,7 +18,7 @@ from sklearn.tree import DecisionTreeClassifier
 from stakes import CostDecisionClassifier, Costs, Decision
 from stakes.datasets import make_transactions
 from stakes.encoded import EncodedClassifier
-from stakes.exceptions import CostsNeededError
+from stakes.exceptions import ColumnTypeWarning, CostsNeededError
 from stakes.metrics import make_cost_scorer, savings_score, total_cost, tuned_threshold
 
 
@@ -94,7 +94,8 @@ def test_text_and_missing_values_reach_gradient_boosting():
     given = {"fp_cost": 5.0, "fn_cost": data.costs.fn}
     assert savings_score(data.target, clf.predict(frame, **given), **given) > 0.5
     unseen = frame.with_columns(pl.lit("a new kind").alias("merchant"))
-    assert np.isfinite(clf.predict_proba(unseen)).all()
+    with pytest.warns(ColumnTypeWarning, match="1500 of 1500 values are none of them, such as 'a new kind'"):
+        assert np.isfinite(clf.predict_proba(unseen)).all()
 
 
 def test_a_model_without_probabilities_votes(records):
