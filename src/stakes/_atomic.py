@@ -4,15 +4,35 @@ from __future__ import annotations
 
 import errno
 import os
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
-__all__ = ["PARTIAL", "complete_file", "write_atomically"]
+__all__ = ["PARTIAL", "complete_file", "is_stream", "open_stream", "write_atomically"]
 
 # How the names of unfinished files end; they begin with a dot and the name of the file to be.
 PARTIAL = ".partial"
+STANDARD_OUTPUT = Path("-")
+
+
+def is_stream(path: Path) -> bool:
+    """Return whether a path is standard output (-), a device or a pipe, which is written to and never replaced."""
+    numbered = path.parent in (Path("/dev/fd"), Path("/proc/self/fd")) or path == Path("/dev/stdout")
+    return path == STANDARD_OUTPUT or numbered or (path.exists() and not path.is_file() and not path.is_dir())
+
+
+@contextmanager
+def open_stream(path: Path) -> Iterator[IO[bytes]]:
+    """Open standard output, a device or a pipe to write to."""
+    if path == STANDARD_OUTPUT:
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+    else:
+        with open(path, "wb") as file:
+            yield file
 
 
 @contextmanager

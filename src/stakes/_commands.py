@@ -8,10 +8,17 @@ from pathlib import Path
 
 import typer
 
-__all__ = ["INTERRUPTED", "plain_errors"]
+__all__ = ["INTERRUPTED", "path_of", "plain_errors"]
 
 BAD_INPUT = 2
 INTERRUPTED = 130
+
+
+def path_of(text: str) -> Path:
+    """Return a path; an empty text, such as that of a variable that is not set, would stand for this directory."""
+    if not text:
+        raise typer.BadParameter("it is empty: give a path")
+    return Path(text)
 
 
 @contextmanager

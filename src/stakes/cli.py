@@ -11,13 +11,14 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
+from functools import partial
 from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from stakes._commands import INTERRUPTED, plain_errors
+from stakes._commands import INTERRUPTED, path_of, plain_errors
 from stakes._format import money, percent
 from stakes.paper.command import command as paper
 
@@ -78,6 +79,7 @@ class When(StrEnum):
 
 
 # Options that several commands have.
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace a file that another program wrote.")]
 FpCost = Annotated[
     str | None,
     typer.Option(
@@ -190,7 +192,11 @@ def study(
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Where to keep the results; by default the name of the file with -study."),
+        typer.Option(
+            metavar="DIR",
+            parser=path_of,
+            help="Where to keep the results; by default the name of the file with -study.",
+        ),
     ] = None,
     seed: Seed = 0,
     progress: Mode = None,
@@ -242,7 +248,10 @@ def study(
 @app.command()
 def demo(
     out: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Where to keep the results; a temporary directory by default.")
+        Path | None,
+        typer.Option(
+            metavar="DIR", parser=path_of, help="Where to keep the results; a temporary directory by default."
+        ),
     ] = None,
     jobs: Jobs = None,
     seed: Seed = 0,
@@ -254,14 +263,19 @@ def demo(
 
         import polars as pl
 
+        from stakes._atomic import write_atomically
         from stakes.datasets import make_transactions
+        from stakes.exceptions import StudyError
         from stakes.study.data import load_data
 
         directory = out or Path(tempfile.mkdtemp(prefix="stakes-demo-"))
         directory.mkdir(parents=True, exist_ok=True)
         made = make_transactions(30_000, random_state=seed)
         data = directory / "transactions.csv"
-        made.frame.with_columns(fraud=pl.Series(made.target)).write_csv(data)
+        records = made.frame.with_columns(fraud=pl.Series(made.target)).write_csv().encode()
+        if data.exists() and data.read_bytes() != records:
+            raise StudyError(f"{data} is there, and is not of this demo: choose another --out")
+        write_atomically(data, records)
         typer.echo(
             f"{len(made):,} simulated card transactions, {made.target.sum():,} of them fraud. A missed fraud costs its "
             "amount, a false alarm 5. The same as\n\n"
@@ -277,7 +291,11 @@ def apply(
     data: Annotated[Path, typer.Argument(metavar="NEW", help="New records, as CSV or Parquet; of any size.")],
     out: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Where to write, as CSV or .parquet; by default NEW with -decisions."),
+        typer.Option(
+            metavar="FILE",
+            parser=path_of,
+            help="Where to write, as CSV or .parquet, or - for standard output; by default NEW with -decisions.",
+        ),
     ] = None,
     fp_cost: FpCost = None,
     fn_cost: FnCost = None,
@@ -285,23 +303,40 @@ def apply(
         list[str] | None,
         typer.Option(metavar="COLUMN", help="Copy these columns only, or none. Several: with commas, or again."),
     ] = None,
+    overwrite: Overwrite = False,
+    spreadsheet: Annotated[
+        bool,
+        typer.Option("--spreadsheet", help="Mark texts that a spreadsheet would run as formulas, by an apostrophe."),
+    ] = False,
 ) -> None:
     """Decide on new records by a model, with today's costs.
 
     Costs that are not given are those of the study.
     """
     with plain_errors():
+        from stakes._atomic import is_stream
         from stakes.study.apply import apply_model
 
         path = out or data.with_name(f"{_stem(data)}-decisions{_suffix(data)}")
+        say = partial(typer.echo, err=is_stream(path))  # what is said must not be among the records
         columns = None if keep is None else [name for name in _listed(keep, "") if name != "none"]
         with _counter() as count:
-            done = apply_model(model, data, path, fp_cost=fp_cost, fn_cost=fn_cost, keep=columns, progress=count)
+            done = apply_model(
+                model,
+                data,
+                path,
+                fp_cost=fp_cost,
+                fn_cost=fn_cost,
+                keep=columns,
+                progress=count,
+                overwrite=overwrite,
+                spreadsheet=spreadsheet,
+            )
         for note in done.notes:
             typer.echo(f"Note: {note}.", err=True)
-        typer.echo(f"{done.n_positive:,} of {done.n_records:,} records are {done.positive!r}: see {done.out}")
+        say(f"{done.n_positive:,} of {done.n_records:,} records are {done.positive!r}: see {done.out}")
         if done.expected_cost is not None:
-            typer.echo(
+            say(
                 f"Mistakes are expected to cost {money(done.expected_cost)}, which is {money(done.expected_saving)} "
                 "less than acting on none."
             )
@@ -316,18 +351,23 @@ def save(
         Path | None, typer.Option(metavar="DATA", help="The records, if they are no longer where they were.")
     ] = None,
     out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Where to write; by default a name in the directory.")
+        Path | None,
+        typer.Option(metavar="FILE", parser=path_of, help="Where to write; by default a name in the directory."),
     ] = None,
+    overwrite: Overwrite = False,
 ) -> None:
     """Write another model of a study to a file, in place of the recommended one."""
     with plain_errors():
         from stakes.exceptions import StudyError
+        from stakes.persist import is_model_file
         from stakes.study.study import saved_study
 
         if (row is None) == (name is None):
             raise StudyError("say which model: give --row or --name")
         wanted: int | str = row if name is None else name  # type: ignore[assignment]
         path = out or directory / f"model-{wanted}.skops"
+        if path.exists() and not overwrite and not is_model_file(path):
+            raise StudyError(f"--out {path} is there, and is no model: choose another name, or give --overwrite")
         saved = saved_study(directory, data=data).save(wanted, path)
         typer.echo(f"{saved['name']}; {saved['description']}: see {path}")
 

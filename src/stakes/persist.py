@@ -269,6 +269,15 @@ def read_info(path: str | Path) -> dict[str, Any]:
     return info
 
 
+def is_model_file(path: Path) -> bool:
+    """Return whether a file says of itself that it is a model file of stakes."""
+    try:
+        _about(_content(path), str(path))
+    except ModelFileError:
+        return False
+    return True
+
+
 def _content(path: Path) -> bytes:
     try:
         return path.read_bytes()

@@ -26,12 +26,71 @@ def test_a_finished_unit_is_read_by_the_same_study(tmp_path: Path) -> None:
 
 
 def test_a_unit_of_another_configuration_is_not_taken(tmp_path: Path) -> None:
-    with Store(tmp_path, {"trees": 3}).opened() as store:
+    with Store(tmp_path / "three", {"trees": 3}).opened() as store:
         store.add("0.bg.record", RESULTS)
-    (tmp_path / "study.json").unlink()
-    with Store(tmp_path, {"trees": 4}).opened() as store:
+    with Store(tmp_path / "four", {"trees": 4}).opened() as store:
+        (file,) = (tmp_path / "three" / "units").iterdir()
+        (tmp_path / "four" / "units" / file.name).write_bytes(file.read_bytes())
         assert store.read("0.bg.record") is None
-    assert not list((tmp_path / "units").iterdir())
+
+
+@pytest.mark.parametrize("name", [".env", "leaderboard.csv", "units", ".git", "a folder", ".results.parquet.partial"])
+def test_a_directory_with_files_that_is_not_of_a_study_is_refused_and_left_alone(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).mkdir() if name in ("units", ".git", "a folder") else (tmp_path / name).write_text("mine")
+    store = Store(tmp_path, {}).opened()
+    with pytest.raises(StudyError, match=r"has files that are not of a study, .*choose another --out"), store:
+        pass
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+
+
+def test_a_directory_of_which_nothing_was_made_but_the_lock_is_taken(tmp_path: Path) -> None:
+    (tmp_path / "study.lock").touch()
+    (tmp_path / ".study.json.a1b2c3d4.partial").touch()
+    with Store(tmp_path, {}).opened() as store:
+        store.add("0.bg.record", RESULTS)
+    assert not (tmp_path / ".study.json.a1b2c3d4.partial").exists()
+
+
+def test_a_file_that_the_study_did_not_write_is_not_replaced(tmp_path: Path) -> None:
+    with Store(tmp_path, {}).opened() as store:
+        store.write("leaderboard.csv", b"first")
+        store.write("leaderboard.csv", b"second")
+        (tmp_path / "leaderboard.csv").write_bytes(b"mine")
+        with pytest.raises(StudyError, match=r"leaderboard\.csv was not written by the study.*move it away"):
+            store.write("leaderboard.csv", b"third")
+        assert (tmp_path / "leaderboard.csv").read_bytes() == b"mine"
+
+
+@pytest.mark.parametrize("written_before", [False, True])
+def test_a_study_that_was_killed_between_list_and_file_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, written_before: bool
+) -> None:
+    def write_the_list_alone(path: Path, content: bytes) -> None:
+        if path.name != "written.json":
+            raise KeyboardInterrupt
+        write_atomically(path, content)
+
+    with Store(tmp_path, {}).opened() as store:
+        if written_before:
+            store.write("summary.json", b"first")
+        with monkeypatch.context() as patch, suppress(KeyboardInterrupt):
+            patch.setattr("stakes.study.store.write_atomically", write_the_list_alone)
+            store.write("summary.json", b"second")
+        store.write("summary.json", b"third")
+    assert (tmp_path / "summary.json").read_bytes() == b"third"
+
+
+def test_only_models_that_the_study_wrote_are_removed(tmp_path: Path) -> None:
+    with Store(tmp_path, {}).opened() as store:
+        for key in ("0.bg.record", "0.rf.record"):
+            store.add(key, RESULTS, b"a model")
+        others = ["mine.skops", "0.rf.record.0123456789abcdef.skops"]
+        for name in others:
+            (tmp_path / "units" / name).write_text("mine")
+        store.keep_models(["0.bg.record"])
+        assert store.read_model("0.bg.record") == b"a model"
+        assert store.read_model("0.rf.record") is None
+    assert all((tmp_path / "units" / name).exists() for name in others)
 
 
 def test_a_unit_under_the_name_of_another_is_not_taken(tmp_path: Path) -> None:
@@ -50,8 +109,10 @@ def test_a_configuration_of_another_kind_is_refused(tmp_path: Path, content: str
 
 
 def test_only_its_own_unfinished_files_are_removed(tmp_path: Path) -> None:
-    others = [".env", ".gitignore", ".decisions.csv.x1.partial", ".git/config", "units.txt", ".results.parquet"]
-    own = [".results.parquet.a1b2.partial", ".best.skops.x.partial", "units/.0.bg.record.abc.parquet.q.partial"]
+    others = [".env", ".gitignore", ".decisions.csv.a1b2c3d4.partial", ".git/config", "units.txt", ".results.parquet"]
+    own = [".results.parquet.a1b2c3d4.partial", "units/.0.bg.record.0123456789abcdef.parquet.a1b2c3d4.partial"]
+    with Store(tmp_path, {}).opened() as store:
+        store.write("results.parquet", b"some")
     for name in [*others, *own]:
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text("some")

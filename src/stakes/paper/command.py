@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from stakes._commands import plain_errors
+from stakes._commands import path_of, plain_errors
 
 __all__ = ["command"]
 
@@ -31,7 +31,9 @@ def paper(
     data: Annotated[Path, typer.Option(metavar="DIR", help="The directory with the files of its publisher.")],
     out: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Where to keep the results; by default paper- and the application."),
+        typer.Option(
+            metavar="DIR", parser=path_of, help="Where to keep the results; by default paper- and the application."
+        ),
     ] = None,
     quick: Annotated[
         bool, typer.Option("--quick", help="A quick look: a few methods, small ensembles, one split.")

@@ -14,7 +14,6 @@ import polars as pl
 from joblib import Parallel, cpu_count, delayed
 
 import stakes
-from stakes._atomic import write_atomically
 from stakes._progress import progress
 from stakes.datasets import CostDataset
 from stakes.exceptions import StudyError
@@ -23,7 +22,7 @@ from stakes.paper.page import machine, markdown, values
 from stakes.paper.protocol import APPLICATIONS, Application, Trial, load, plan_trials
 from stakes.paper.run import average, run_unit, unfitted, units_of
 from stakes.paper.tables import PaperTable, compare, merge
-from stakes.study.store import Store
+from stakes.study.store import Store, write_own
 
 __all__ = ["PaperResult", "run_paper"]
 
@@ -86,11 +85,11 @@ def run_paper(
     notes = _notes(application, dataset, trials, models, quick=quick, seed=seed, minutes=minutes)
     page = directory / f"{name}.md"
     text = markdown(application.title, notes, tables, findings, application.shown)
-    write_atomically(page, text.encode())
-    write_atomically(page.with_suffix(".csv"), values(tables, application.shown).write_csv().encode())
+    write_own(directory, page.name, text.encode())
+    write_own(directory, page.with_suffix(".csv").name, values(tables, application.shown).write_csv().encode())
     buffer = io.BytesIO()
     models.write_parquet(buffer, compression="zstd")
-    write_atomically(page.with_suffix(".parquet"), buffer.getvalue())
+    write_own(directory, page.with_suffix(".parquet").name, buffer.getvalue())
     return PaperResult(application, models, tables, findings, notes, page)
 
 

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields
-from itertools import count
+from itertools import chain, count, repeat
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 import polars as pl
 from joblib import parallel_config
 from numpy.typing import NDArray
 
-from stakes._atomic import complete_file
+from stakes._atomic import complete_file, is_stream, open_stream
 from stakes.costs import Costs
 from stakes.decision.calibration import Platt
 from stakes.delivered import DeliveredClassifier
@@ -30,6 +31,9 @@ __all__ = ["Applied", "apply_model", "score_to_probability"]
 DECISION = ("decision", "score", "threshold")
 EXPECTED = ("probability", "expected_cost_if_positive", "expected_cost_if_negative", "expected_saving")
 BATCH = 1 << 16
+# How texts begin that spreadsheets take for formulas; signed numbers, which come as texts from CSV files, are none.
+FORMULA = r"^[=+\-@\t\r]"
+NUMBER = r"^[+-]?[0-9]*\.?[0-9]+([eE][+-]?[0-9]+)?$"
 
 
 @dataclass(frozen=True)
@@ -56,6 +60,8 @@ def apply_model(
     keep: Iterable[str] | None = None,
     batch_size: int = BATCH,
     progress: Callable[[int], object] | None = None,
+    overwrite: bool = False,
+    spreadsheet: bool = False,
 ) -> Applied:
     """Decide on the records of a file, and write the decisions to another, whole or not at all.
 
@@ -66,7 +72,8 @@ def apply_model(
     data_path : path
         New records, as CSV or Parquet: all features of the study, and the columns of the costs, in any order.
     out_path : path
-        Where to write: Parquet if it ends in ``.parquet``, CSV otherwise. Added to each record are
+        Where to write: Parquet if it ends in ``.parquet``, CSV otherwise. Devices and pipes, and ``-`` for standard
+        output, are written to as CSV while records are read. Added to each record are
 
         - `decision`, the class it is taken for;
         - `score` and `threshold`: it is taken for positive iff its score is above its threshold;
@@ -83,15 +90,21 @@ def apply_model(
         How many records to hold in memory.
     progress : callable, default=None
         Called after each batch with the number of records decided on so far.
+    overwrite : bool, default=False
+        Whether to replace a file that has no decisions in it; one that has is replaced anyway.
+    spreadsheet : bool, default=False
+        Whether to write an apostrophe before texts that a spreadsheet would take for formulas, in CSV files.
 
     Returns
     -------
     applied : Applied
     """
     task = _Task(Path(model_path), Path(data_path), Path(out_path), fp_cost, fn_cost, keep)
+    if not overwrite:
+        _check_replaceable(task.out)
     n_records = n_positive = 0
     expected_cost = expected_saving = 0.0
-    with _writing(task.out) as write, parallel_config(backend="threading", n_jobs=-1):
+    with _writing(task.out, spreadsheet) as write, parallel_config(backend="threading", n_jobs=-1):
         for batch in read_batches(task.data, batch_size):
             decided = task.decide(batch, first_record=n_records + 1)
             write(decided)
@@ -272,21 +285,59 @@ def _decide(
     return decided.outcomes[0], decided.scores[0], decided.thresholds[0]
 
 
+def _check_replaceable(path: Path) -> None:
+    """Refuse to replace a file that has no decisions in it."""
+    if is_stream(path) or not path.is_file() or not path.stat().st_size:
+        return
+    try:
+        replaceable = set(DECISION) <= set(column_names(path))
+    except StudyError:
+        replaceable = False
+    if not replaceable:
+        raise StudyError(f"--out {path} is there, and has no decisions in it: choose another name, or give --overwrite")
+
+
 @contextmanager
-def _writing(path: Path) -> Iterator[Callable[[pl.DataFrame], object]]:
+def _writing(path: Path, spreadsheet: bool) -> Iterator[Callable[[pl.DataFrame], object]]:
     """Give a function that adds records to a file, which is there only when the block ends without an error."""
     try:
+        if is_stream(path):
+            with open_stream(path) as file:
+                yield _csv_writer(file, spreadsheet)
+            return
         with complete_file(path) as unfinished:
             if path.suffix.lower() not in (".parquet", ".pq"):
                 with open(unfinished, "wb") as file:
-                    yield lambda frame: frame.write_csv(file, include_header=not file.tell())
+                    yield _csv_writer(file, spreadsheet)
                 return
             # Parts, put together at the end: polars writes Parquet files in one go.
             with TemporaryDirectory(dir=unfinished.parent, prefix=f"{unfinished.name}.") as directory:
                 parts = (Path(directory) / f"{i:09d}.parquet" for i in count())
                 yield lambda frame: frame.write_parquet(next(parts))
                 pl.scan_parquet(sorted(Path(directory).iterdir()), glob=False).sink_parquet(unfinished)
+    except BrokenPipeError:  # whoever was reading has enough
+        raise
     except (OSError, pl.exceptions.PolarsError) as error:  # CSV files cannot hold lists and bytes
         why = error.strerror if isinstance(error, OSError) and error.strerror else str(error).splitlines()[0]
         hint = "" if isinstance(error, OSError) else "; write to a .parquet file, or choose columns by --keep"
         raise StudyError(f"cannot write {path}: {why}{hint}") from None
+
+
+def _csv_writer(file: IO[bytes], spreadsheet: bool) -> Callable[[pl.DataFrame], object]:
+    """Return a function that adds records to a CSV file, the names of the columns before the first."""
+    headers = chain([True], repeat(False))
+
+    def write(frame: pl.DataFrame) -> None:
+        # To memory first: polars writes to the number of a file, and would hide that a pipe was closed.
+        written = (_without_formulas(frame) if spreadsheet else frame).write_csv(include_header=next(headers))
+        file.write(written.encode())
+
+    return write
+
+
+def _without_formulas(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return records in which no text begins as a formula of a spreadsheet does."""
+    texts = pl.col(pl.String)
+    runs = texts.str.contains(FORMULA) & ~texts.str.contains(NUMBER)
+    marked = frame.with_columns(pl.when(runs).then(pl.lit("'") + texts).otherwise(texts).name.keep())
+    return marked.rename({name: f"'{name}" for name in frame.columns if re.match(FORMULA, name)})

@@ -1,11 +1,16 @@
-"""The directory of a study: finished units, one file each, which a later run does not compute again."""
+"""The directory of a study: finished units, one file each, which a later run does not compute again.
+
+A study writes into a directory that is new, empty, or marked as its own by its configuration. It replaces and removes
+only what it wrote: the names of units tell what must be in them, and a list has the digests of all other files.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import io
 import json
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Container, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -16,13 +21,16 @@ from filelock import FileLock, Timeout
 from stakes._atomic import PARTIAL, write_atomically
 from stakes.exceptions import StudyError
 
-__all__ = ["Store"]
+__all__ = ["Store", "write_own"]
 
 CONFIG = "study.json"
 LOCK = "study.lock"
 UNITS = "units"
-# What is written next to these.
-FILES = (CONFIG, "results.parquet", "leaderboard.csv", "summary.json", "report.html", "best.skops", "source.json")
+# The files that were written next to these, with the digests of their content.
+WRITTEN = "written.json"
+# A file that was not finished, with the random letters of `tempfile`; and the file of a unit.
+UNFINISHED = re.compile(rf"\.(?P<name>.+)\.[a-z0-9_]{{8}}{re.escape(PARTIAL)}")
+UNIT = re.compile(r"(?P<key>.+)\.(?P<digest>[0-9a-f]{16})\.(?P<kind>parquet|skops)")
 
 
 class Store:
@@ -39,9 +47,11 @@ class Store:
     def opened(self) -> Iterator[Store]:
         """Check or make the directory, and keep other studies out of it."""
         try:
-            (self.directory / UNITS).mkdir(parents=True, exist_ok=True)
+            self._check_own()
+            self.directory.mkdir(parents=True, exist_ok=True)
             with self._locked():
                 self._check_config()
+                (self.directory / UNITS).mkdir(exist_ok=True)
                 self._sweep()
                 yield self
         except OSError as error:
@@ -49,6 +59,18 @@ class Store:
                 f"cannot write to {self.directory}: {error.strerror or error}; what was finished is kept, and the same "
                 "command goes on from there"
             ) from error
+
+    def _check_own(self) -> None:
+        """Refuse a directory with files in it that is not that of a study."""
+        if not self.directory.is_dir() or (self.directory / CONFIG).exists():
+            return
+        for path in self.directory.iterdir():
+            unfinished = UNFINISHED.fullmatch(path.name)
+            if path.name != LOCK and not (unfinished and unfinished["name"] == CONFIG):
+                raise StudyError(
+                    f"{self.directory} has files that are not of a study, such as {path.name}: choose another --out, "
+                    "which is new or empty"
+                )
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
@@ -89,9 +111,12 @@ class Store:
 
     def _sweep(self) -> None:
         """Remove the unfinished files of a study that was killed, and nothing else that may be in the directory."""
-        left = [path for name in FILES for path in self.directory.glob(f".{name}.*{PARTIAL}")]
-        for path in [*left, *(self.directory / UNITS).glob(f".*{PARTIAL}")]:
-            path.unlink(missing_ok=True)
+        own = {CONFIG, WRITTEN, *_written(self.directory)}
+        for folder in (self.directory, self.directory / UNITS):
+            for path in folder.iterdir():
+                found = UNFINISHED.fullmatch(path.name)
+                if found and (found["name"] in own if folder == self.directory else UNIT.fullmatch(found["name"])):
+                    path.unlink(missing_ok=True)
 
     def add(self, key: str, results: pl.DataFrame, model: bytes | None = None) -> None:
         """Add the results of a finished unit, and its model; the names of the files tell what must be in them."""
@@ -112,23 +137,24 @@ class Store:
         return self._read(key, "skops")
 
     def _read(self, key: str, kind: str) -> bytes | None:
-        """Return the content of a file; one that is damaged, or of another unit or another study, is removed."""
-        for path in sorted((self.directory / UNITS).glob(f"{key}.*.{kind}")):
-            found, digest = path.name.removesuffix(f".{kind}").rsplit(".", 1)
-            if found != key:
-                continue
-            content = path.read_bytes()
-            if self._digest(key, content) == digest:
-                return content
-            path.unlink()
-        return None
+        """Return the content of a file; one that is damaged, or of another unit or another study, is passed over."""
+        return next((content for *_, content in self._units(kind, {key})), None)
 
     def keep_models(self, keys: Iterable[str]) -> None:
         """Remove the models of all other units."""
         kept = set(keys)
-        for path in (self.directory / UNITS).glob("*.skops"):
-            if path.name.removesuffix(".skops").rsplit(".", 1)[0] not in kept:
+        for path, key, _ in self._units("skops"):
+            if key not in kept:
                 path.unlink(missing_ok=True)
+
+    def _units(self, kind: str, keys: Container[str] | None = None) -> Iterator[tuple[Path, str, bytes]]:
+        """Yield the files of units that this study wrote, with their keys and contents; those of `keys` if given."""
+        for path in sorted((self.directory / UNITS).iterdir()):
+            name = UNIT.fullmatch(path.name)
+            if name and name["kind"] == kind and (keys is None or name["key"] in keys):
+                content = path.read_bytes()
+                if self._digest(name["key"], content) == name["digest"]:
+                    yield path, name["key"], content
 
     def _digest(self, key: str, content: bytes) -> str:
         return hashlib.sha256(f"{self._config_text}\n{key}\n".encode() + content).hexdigest()[:16]
@@ -139,8 +165,35 @@ class Store:
 
     def write(self, name: str, content: bytes) -> Path:
         """Write another file of the study."""
-        write_atomically(self.directory / name, content)
-        return self.directory / name
+        return write_own(self.directory, name, content)
+
+
+def write_own(directory: Path, name: str, content: bytes) -> Path:
+    """Write a file of a study, and refuse to replace one of that name that no study wrote."""
+    path, written = directory / name, _written(directory)
+    present = _sha(path.read_bytes()) if path.exists() else None
+    if present is not None and present not in written.get(name, []):
+        raise StudyError(
+            f"{path} was not written by the study, or was changed since: move it away, and the same command goes on"
+        )
+    # First, and with the digest of what is there: a process can be killed between the two.
+    written[name] = sorted({present or _sha(content), _sha(content)})
+    write_atomically(directory / WRITTEN, json.dumps(written, indent=1, sort_keys=True).encode())
+    write_atomically(path, content)
+    return path
+
+
+def _written(directory: Path) -> dict[str, list[str]]:
+    """Return the digests of the files that were written to the directory of a study."""
+    try:
+        found = json.loads((directory / WRITTEN).read_bytes())
+    except (FileNotFoundError, ValueError):
+        return {}
+    return found if isinstance(found, dict) and all(isinstance(each, list) for each in found.values()) else {}
+
+
+def _sha(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
 
 
 def _parquet(frame: pl.DataFrame) -> bytes:

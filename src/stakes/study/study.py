@@ -172,6 +172,8 @@ class Study:
         progress: str = "quiet",
     ) -> None:
         self.data = data
+        if not str(out):
+            raise StudyError("--out is empty: give the directory of the results")
         self.directory = Path(out)
         self.config = Config(
             methods=tuple(methods),

@@ -14,10 +14,10 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, TemplateError
 from markupsafe import Markup
 from plotly.offline import get_plotlyjs
 
-from stakes._atomic import write_atomically
 from stakes.exceptions import StudyError
 from stakes.study.report import wording
 from stakes.study.report.view import prepare
+from stakes.study.store import write_own
 
 __all__ = ["render", "write_report"]
 
@@ -36,7 +36,7 @@ def write_report(directory: Path) -> Path:
             f"{source} is not a summary that this version can read ({error!r}): run the study again"
         ) from error
     try:
-        write_atomically(path, page.encode())
+        write_own(directory, path.name, page.encode())
     except OSError as error:
         raise StudyError(f"cannot write {path}: {error.strerror or error}") from error
     return path
