@@ -1,4 +1,4 @@
-"""The command `stakes`: study, apply, save, report, methods, demo, paper.
+"""The command `stakes`: study, apply, save, report, compare, methods, demo, paper.
 
 Commands import what they need when they run, so that help comes at once. Whatever is wrong with what a user gave is
 said in one line, with exit code 2. A command that lives in a module of its own is added here by ``app.add_typer``.
@@ -21,6 +21,7 @@ import typer
 from stakes._commands import INTERRUPTED, path_of, plain_errors
 from stakes._format import money, percent
 from stakes.paper.command import command as paper
+from stakes.study.comparison.command import command as compare
 
 if TYPE_CHECKING:
     from stakes.study.data import StudyData
@@ -38,6 +39,7 @@ app = typer.Typer(
     help="Find out which method saves the most money, given data and what mistakes cost.",
 )
 app.add_typer(paper)
+app.add_typer(compare)
 
 
 class MetaCost(StrEnum):
