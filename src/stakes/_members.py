@@ -17,7 +17,7 @@ from stakes._rows import take_columns
 from stakes._typing import Bytes, Floats
 from stakes.exceptions import DecisionError
 from stakes.sampling.prior import prior_correction
-from stakes.tree.leaves import AUTO, SMOOTHED, SMOOTHED_COPIES, leaf_labels, leaf_probabilities, node_weights
+from stakes.tree.leaves import AUTO, SMOOTHED, leaf_labels, leaf_probabilities, node_weights
 from stakes.tree.trees import Trees
 
 __all__ = ["LeafAssignment", "LeafTable", "ModelMembers", "Prior", "TreeMembers"]
@@ -97,25 +97,33 @@ class TreeMembers:
 
     Probabilities of `weighted` members go by weight, because the weights are costs (FRAMEWORK 6, weighted ensembles).
     `base_rate` is the share of positives to correct them to, after sampling has shifted it (FRAMEWORK 3); those of
-    weighted members then go by the number of records, which weights do not shift. `copies` says whether the samples
-    repeat records on purpose, so that the number of records in a leaf means less.
+    weighted members then go by the number of records, which weights do not shift. Where a class has grown in samples
+    (`grown_by` "copies" or "neighbours"), the number of records in a leaf means less; where by neighbours, there are
+    `growth` records for each original one.
     """
 
     has_probabilities = True
 
     def __init__(
-        self, trees: Trees, *, weighted: bool = False, base_rate: float | None = None, copies: bool = False
+        self,
+        trees: Trees,
+        *,
+        weighted: bool = False,
+        base_rate: float | None = None,
+        grown_by: str = "",
+        growth: float = 1.0,
     ) -> None:
         self.trees = trees
         self.weighted = weighted
         self.base_rate = base_rate
-        self.copies = copies
+        self.grown_by = grown_by
+        self.growth = growth
 
     def __len__(self) -> int:
         return len(self.trees)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in ("trees", "weighted", "base_rate", "copies")}
+        return {name: getattr(self, name) for name in ("trees", "weighted", "base_rate", "grown_by", "growth")}
 
     @property
     def leaves(self) -> LeafTable:
@@ -142,8 +150,9 @@ class TreeMembers:
 
     def _probability(self, leaf: str) -> Floats:
         if leaf == AUTO:
-            leaf = SMOOTHED_COPIES if self.copies else SMOOTHED
-        return leaf_probabilities(self.trees, leaf, weighted=self.weighted and self.base_rate is None)
+            leaf = SMOOTHED[self.grown_by]
+        weighted = self.weighted and self.base_rate is None
+        return leaf_probabilities(self.trees, leaf, weighted=weighted, growth=self.growth)
 
     def assign(self, bins: Bytes, n_threads: int = 1) -> LeafAssignment:
         """Return the leaves of binned records."""

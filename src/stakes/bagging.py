@@ -24,8 +24,9 @@ from stakes.decision.decision import Decision
 from stakes.decision.reader import Votes
 from stakes.metrics import savings_score, total_cost
 from stakes.records import Records
+from stakes.sampling.base import Sample
 from stakes.sampling.draws import Draws
-from stakes.tree.leaves import SMOOTHED_COPIES
+from stakes.tree.leaves import SMOOTHED
 from stakes.tree.nodes import Nodes
 from stakes.tree.recipe import TreeRecipe
 from stakes.tree.trees import Trees
@@ -48,8 +49,8 @@ class CostBaggingClassifier(EnsembleClassifier):
     n_estimators : int, default=100
         How many members.
     sampling : {"under", "over", "hybrid", "smote", "cpr"} or sampler, default=None
-        How each member's sample is drawn by the costs, instead of the bootstrap (None). Samplers of imbalanced-learn
-        are accepted too.
+        How each member's sample is drawn by the costs, instead of the bootstrap (None), which also takes the place of
+        samples that equal costs would leave as large as the records. Samplers of imbalanced-learn are accepted too.
     presample : bool, default=False
         Sample once, and bootstrap the result for each member.
     weighted : bool, default=False
@@ -61,7 +62,8 @@ class CostBaggingClassifier(EnsembleClassifier):
     decision : Decision, default=None
         None decides by 0.5 where costs acted in training, and by T_cs on the mean probability otherwise: also of trees
         that were grown by cost but not pruned by it, whose leaves are of one class whatever it costs. After
-        over-sampling it curtails small leaves, because a leaf of copies is pure however many there are.
+        over-sampling it curtails small leaves, because a leaf of copies is pure however many there are; after SMOTE it
+        shrinks them.
     validation : float, "auto", "oob" or None, default="auto"
         Where tuning and pruning get their records if fit is given none: out of the bag ("oob"); a share of the
         training records, held out; or the training records themselves (None). "auto" is out-of-bag where sampling
@@ -192,6 +194,8 @@ class CostBaggingClassifier(EnsembleClassifier):
         everyone = records
         records, X = without_zero_weights(records, X)
         sampler = self._sampler()
+        # Samplers that go by the ratio of costs change nothing where it is 1. Members on bootstraps then differ.
+        changes = sampler.changes(records.positive, records.costs)
         first, *seeds = np.random.SeedSequence(int(rng.integers(2**63))).spawn(1 + self.n_estimators)
         draws = Draws(
             sampler,
@@ -200,7 +204,7 @@ class CostBaggingClassifier(EnsembleClassifier):
             X,
             np.random.default_rng(first),
             self.n_estimators,
-            presample=self.presample,
+            presample=self.presample or not changes,
         )
         # The prior correction takes the costs out of the samples again.
         by_sampling = sampler.uses_costs and not self.prior_correction
@@ -209,16 +213,17 @@ class CostBaggingClassifier(EnsembleClassifier):
             weight = None if self._tree is None else records.weight
             base_rate = float(np.average(records.positive, weights=weight))
         if self._tree is not None:
-            seen = self._grow(records, draws, seeds, base_rate)
+            grown_by = sampler.grows_by if changes else ""
+            seen = self._grow(records, draws, seeds, base_rate, grown_by)
             by_weight = self.weighted and not self.prior_correction
             acted = by_weight or by_sampling or self._recipe().prunes_by_cost
             # Trees that only grew by cost end in leaves of one class, whose labels are the same whatever it costs.
             output = "vote" if by_weight or self._recipe().prunes_by_cost else "average"
             self.votes_ = Votes(output=output, by_node=by_weight)
             leaf = self._tree.leaf
-            if draws.has_copies and leaf == "frequency":
+            if grown_by and leaf == "frequency":
                 # A leaf of copies is pure however many there are.
-                leaf = SMOOTHED_COPIES
+                leaf = SMOOTHED[grown_by]
         else:
             pass_costs = not self.weighted and not sampler.uses_costs
             seen = self._fit_models(records, draws, seeds, base_rate, pass_costs=pass_costs)
@@ -252,7 +257,7 @@ class CostBaggingClassifier(EnsembleClassifier):
             return self._tree.recipe().n_features(self.n_features_in_)
         return max(1, self.n_features_in_ // 2)
 
-    def _grow(self, records: Records, draws: Draws, seeds: list[Any], base_rate: float | None) -> Bools:
+    def _grow(self, records: Records, draws: Draws, seeds: list[Any], base_rate: float | None, grown_by: str) -> Bools:
         learner = TreeLearner(records, self._recipe(), self.binning_.feature_bins_, self._bin_new)
         validation = records if self.validation is None else None
         if self.validation_ is not None:
@@ -264,12 +269,13 @@ class CostBaggingClassifier(EnsembleClassifier):
         )
         made = self._run(jobs, len(seeds), n_jobs=self.n_jobs)
         self.members_ = TreeMembers(
-            Trees.join(_given_away([nodes for nodes, _ in made])),
+            Trees.join(_given_away([nodes for nodes, *_ in made])),
             weighted=self.weighted,
             base_rate=base_rate,
-            copies=draws.has_copies,
+            grown_by=grown_by,
+            growth=float(np.mean([growth for *_, growth in made])),
         )
-        return np.stack([seen for _, seen in made]).T
+        return np.stack([seen for _, seen, _ in made]).T
 
     def _fit_models(
         self, records: Records, draws: Draws, seeds: list[Any], base_rate: float | None, *, pass_costs: bool
@@ -385,8 +391,8 @@ def _grow_trees(
     shape: tuple[int, int | None],
     weighted: bool,
     validation: Records | None,
-) -> list[tuple[Nodes, Bools]]:
-    """Return some trees, and which records each has seen."""
+) -> list[tuple[Nodes, Bools, float]]:
+    """Return some trees, which records each has seen, and how much synthetic records have let a class grow."""
     made = []
     for seed in seeds:
         rng = np.random.default_rng(seed)
@@ -397,8 +403,16 @@ def _grow_trees(
             outside = learner.records.take(np.flatnonzero(sample.counts == 0))
             prune_on = outside if np.unique(outside.positive).size == 2 else learner.records
         nodes = learner.fit(sample, _by_cost if weighted else _equal, rng, features=features, validation=prune_on)
-        made.append((nodes, sample.counts > 0))
+        made.append((nodes, sample.counts > 0, _growth(sample, learner.records.positive)))
     return made
+
+
+def _growth(sample: Sample, positive: Bools) -> float:
+    """Return how many records of a class a sample has for each original one of them, where some are synthetic."""
+    if sample.y_new is None or not sample.n_new:
+        return 1.0
+    new, old = np.bincount(sample.y_new, minlength=2), np.bincount(positive, sample.counts, minlength=2)
+    return 1.0 + float(np.max(new / np.maximum(old, 1.0)))
 
 
 def _equal(records: Records, times: Any) -> None:

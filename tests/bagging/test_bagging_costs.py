@@ -169,13 +169,19 @@ def test_the_default_decision_is_the_one_documented(small: Any) -> None:
         "under, prior correction": by_cost,
         # Grown by cost, but not pruned: leaves of one class have the same label whatever it costs.
         **dict.fromkeys(("cost splitting", "cost splitting, textbook"), by_cost),
-        # A leaf of copies is pure however many there are.
-        **dict.fromkeys(("over", "over, per_tree", "hybrid"), Decision(leaf="curtailment")),
+    }
+    # A leaf of copies is pure however many there are, and one of synthetic records nearly so.
+    grown = {
+        name: Decision(leaf="shrunk" if "smote" in name else "curtailment")
+        for name, options in METHODS.items()
+        if options.get("sampling") in ("over", "hybrid", "smote") and "estimator" not in options
     }
     for name, options in METHODS.items():
         clf = bagging(**{"n_estimators": 2, **options}).fit(small.X, small.y)
         assert clf.decision_ == expected.get(name, acted), name
         assert clf.decision is None
+        clf.fit(small.X, small.y, fp_cost=1, fn_cost=4)
+        assert clf.decision_ == (expected | grown).get(name, acted), name
     laplace = CostTreeClassifier(leaf="laplace")
     assert bagging(laplace).fit(small.X, small.y).decision_ == Decision(leaf="laplace", threshold="cost")
     assert bagging(laplace, sampling="under").fit(small.X, small.y).decision_ == Decision(leaf="laplace")
@@ -196,8 +202,7 @@ def test_costs_act_even_on_trees_that_know_all_records_by_heart(method: str, lar
     for ratio in RATIOS:
         clf = bagging(**{"n_estimators": 30, **DEEP[method]}).fit(large.X, large.y, fp_cost=1.0, fn_cost=ratio)
         shares.append(clf.predict(large_fresh.X, fp_cost=1.0, fn_cost=ratio).mean())
-    # Where costs are equal, some samplers draw all records for each member, and their trees are all the same one.
-    assert all(less <= more + 0.03 for less, more in pairwise(shares)), shares
+    assert all(less <= more + 0.015 for less, more in pairwise(shares)), shares
     assert shares[-1] > shares[len(shares) // 2] > shares[0]
     assert shares[-1] - shares[0] > 0.05
 

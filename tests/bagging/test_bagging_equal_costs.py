@@ -1,4 +1,4 @@
-"""With equal costs every cost-sensitive ensemble is its plain counterpart (FRAMEWORK 3, 6)."""
+"""With equal costs nearly every cost-sensitive ensemble is its plain counterpart (FRAMEWORK 3, 6)."""
 
 from __future__ import annotations
 
@@ -78,12 +78,36 @@ def test_with_equal_costs_cost_splitting_counts_errors(holes: Any) -> None:
     np.testing.assert_allclose(nodes_of(one).gain[split], wrong[split] - wrong[left] - wrong[left + 1], atol=1e-9)
 
 
+@pytest.mark.parametrize("features", ["all", "per_split", "per_tree"])
 @pytest.mark.parametrize("sampling", ["under", "over", "hybrid", "smote"])
-def test_with_equal_costs_samples_are_the_training_set(sampling: str, holes: Any) -> None:
-    clf = bagging(sampling=sampling, n_estimators=3).fit(holes.X, holes.y)
-    alone = CostTreeClassifier().fit(holes.X, holes.y)
-    assert clf.members_.trees.sizes.tolist() == [nodes_of(alone).feature.size] * 3
-    np.testing.assert_array_equal(nodes_of(clf).counts, np.tile(nodes_of(alone).counts, (3, 1)))
+def test_with_equal_costs_samplers_by_ratio_draw_bootstraps(sampling: str, features: str, holes: Any) -> None:
+    """Each sample would be all records, and all members alike."""
+    plain = bagging(features=features).fit(holes.X, holes.y)
+    equal = bagging(features=features, sampling=sampling).fit(holes.X, holes.y, fp_cost=3, fn_cost=3)
+    assert_same_trees(plain, equal)
+    roots = nodes_of(equal).counts[equal.members_.trees.roots]
+    assert len({tuple(counts) for counts in roots.tolist()}) > 1
+    # As large a class as rounding leaves it is no reason to draw all records, either.
+    nearly = bagging(features=features, sampling=sampling).fit(holes.X, holes.y, fp_cost=3, fn_cost=3.0001)
+    assert_same_trees(plain, nearly)
+
+
+def test_with_equal_costs_members_that_are_other_classifiers_differ(small: Any) -> None:
+    clf = bagging(LogisticRegression(), sampling="under").fit(small.X, small.y)
+    assert len({model.coef_.tobytes() for model in clf.estimators_}) == len(clf.estimators_)
+
+
+@pytest.mark.parametrize("presample", [False, True])
+@pytest.mark.parametrize("sampling", ["under", "over", "hybrid", "smote"])
+def test_the_share_acted_on_grows_across_equal_costs(
+    sampling: str, presample: bool, large: Any, large_fresh: Any
+) -> None:
+    def share(ratio: float) -> float:
+        clf = bagging(sampling=sampling, presample=presample, n_estimators=30)
+        return float(clf.fit(large.X, large.y, fp_cost=1.0, fn_cost=ratio).predict(large_fresh.X).mean())
+
+    less, equal, more = (share(ratio) for ratio in (0.6, 1.0, 1.6))
+    assert less + 0.01 < equal < more - 0.01, (less, equal, more)
 
 
 def test_with_equal_costs_decisions_by_cost_are_those_at_one_half(holes: Any, fresh: Any) -> None:

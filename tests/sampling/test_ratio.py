@@ -102,7 +102,23 @@ def test_equal_costs_change_nothing_and_draw_nothing(sampler: CostSampler, both:
     y, rng = labels(5, 20), np.random.default_rng(0)
     before = rng.bit_generator.state
     np.testing.assert_array_equal(sampler.counts(y, Costs(fp=both, fn=both), rng), np.ones(25))
+    assert not sampler.changes(y, Costs(fp=both, fn=both))
     assert rng.bit_generator.state == before
+
+
+@given(
+    n_positive=class_size,
+    n_negative=class_size,
+    rho=st.floats(0.9, 1.1),
+    share=st.floats(0, 1),
+    seed=st.integers(0, 99),
+)
+def test_a_sampler_changes_records_iff_its_samples_differ_from_them(
+    n_positive: int, n_negative: int, rho: float, share: float, seed: int
+) -> None:
+    y, sampler, costs = labels(n_positive, n_negative), HybridSampler(share=share), Costs(fp=1.0, fn=rho)
+    counts = sampler.counts(y, costs, np.random.default_rng(seed))
+    assert sampler.changes(y, costs) == (counts != 1).any()
 
 
 @pytest.mark.parametrize("rho", [1.5, 4.0])  # drops the fewer, keeps the fewer

@@ -104,6 +104,9 @@ def test_equal_costs_make_no_records() -> None:
     X_new, y_new = SMOTESampler().synthesize(X, y, Costs(fp=2, fn=2), generator)
     assert X_new.shape == (0, 3)
     assert y_new.shape == (0,)
+    assert not SMOTESampler().changes(y, Costs(fp=2, fn=2))
+    assert SMOTESampler().changes(y, Costs(fp=2, fn=3))
+    assert SMOTESampler().changes(y, Costs(fp=3, fn=2))
     assert generator.bit_generator.state == before
 
 

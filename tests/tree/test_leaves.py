@@ -38,6 +38,8 @@ BY_HAND = {
     "curtailment_m_estimate": [15 / 250, 21 / 280, 59 / 120, 59 / 120, 59 / 120],
     # Ten positives are enough, too: values 2, 3 and 4 have them.
     "supported": [5 / 200, 11 / 230, 13 / 25, 22 / 30, 14 / 15],
+    # Without synthetic records there is nothing to shrink.
+    "shrunk": [5 / 200, 6 / 30, 13 / 25, 22 / 30, 14 / 15],
 }
 
 
@@ -55,6 +57,19 @@ def test_probabilities_by_hand(leaf):
 
 def test_every_kind_of_leaf_is_tested_by_hand():
     assert set(LEAVES) == set(BY_HAND)
+
+
+def test_synthetic_records_shrink_leaves_by_two_records_for_each_that_an_original_one_has_got():
+    trees, at = chain(NEGATIVE, POSITIVE)
+    # Four positives for each original one: k = 2 * 3 records, of which a fifth, as at the root, is positive.
+    expected = [6.2 / 206, 7.2 / 36, 14.2 / 31, 23.2 / 36, 15.2 / 21]
+    np.testing.assert_allclose(leaf_probabilities(trees, "shrunk", growth=4.0)[at], expected, rtol=1e-14)
+    for leaf in set(LEAVES) - {"shrunk"}:
+        np.testing.assert_array_equal(leaf_probabilities(trees, leaf, growth=4.0)[at], BY_HAND[leaf])
+    # In units of the mean weight, 1.6; at the root 240 of 480 are of positives.
+    trees, at = chain(NEGATIVE, POSITIVE, weight=np.tile([1, 4], 5))
+    shrunk = leaf_probabilities(trees, "shrunk", weighted=True, growth=4.0)[at]
+    np.testing.assert_allclose(shrunk[:2], [(20 / 1.6 + 3) / (215 / 1.6 + 6), (24 / 1.6 + 3) / (48 / 1.6 + 6)])
 
 
 def test_a_leaf_of_exactly_m_records_speaks_for_itself():
@@ -124,6 +139,7 @@ WEIGHTED_BY_HAND = {
     "curtailment_m_estimate": [22.5 / 154.375, 25 / 50, 42.5 / 60, 65 / 80, 100 / 115.625],
     # Value 4 has ten positives, and so does not climb.
     "supported": [20 / 215, 24 / 48, 52 / 64, 88 / 96, 56 / 57],
+    "shrunk": [20 / 215, 24 / 48, 52 / 64, 88 / 96, 56 / 57],
 }  # fmt: skip
 
 

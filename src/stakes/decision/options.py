@@ -22,8 +22,6 @@ FITTED = ("platt", "platt_logit", "isotonic")
 VOTE_THRESHOLDS = ("half", "cost", "tuned")
 # Scaled odds mean something where the score is a probability.
 THRESHOLDS = ("half", "cost", "scaled", "tuned")
-# How members vote, and the leaf probability that they go by.
-VOTES = [("label", "frequency"), *product(("cost", "tuned"), LEAVES)]
 
 
 class DecisionOption(NamedTuple):
@@ -78,13 +76,20 @@ def decisions_for(estimator: Any) -> list[DecisionOption]:
     if not isinstance(estimator.members_, TreeMembers):
         n_members = len(estimator.members_) if estimator.votes_.voting else 1
         return list(_of_models(n_members, estimator.members_.has_probabilities))
+    # Without synthetic records there is nothing to shrink.
+    leaves = [leaf for leaf in LEAVES if leaf != "shrunk" or estimator.members_.growth > 1]
     if estimator.members_.weighted:
-        return list(_of_weighted_trees())
-    return list(_of_trees(len(estimator.members_)))
+        return list(_of_weighted_trees(leaves))
+    return list(_of_trees(len(estimator.members_), leaves))
 
 
-def _of_trees(n_members: int) -> Iterator[DecisionOption]:
-    for leaf, threshold in product(LEAVES, THRESHOLDS):
+def _votes(leaves: list[str]) -> list[tuple[str, str]]:
+    """Return how members vote, and the leaf probability that they go by."""
+    return [("label", "frequency"), *product(("cost", "tuned"), leaves)]
+
+
+def _of_trees(n_members: int, leaves: list[str]) -> Iterator[DecisionOption]:
+    for leaf, threshold in product(leaves, THRESHOLDS):
         yield _option(Decision(leaf=leaf, output="average", threshold=threshold))
     for calibration, threshold in product(FITTED, THRESHOLDS):
         yield _option(Decision(output="average", calibration=calibration, threshold=threshold))
@@ -92,15 +97,15 @@ def _of_trees(n_members: int) -> Iterator[DecisionOption]:
         # One vote is the outcome: only how it is cast matters. By T_cs or T_thr it is the mean probability's decision.
         yield _option(Decision(output="vote"))
         return
-    for (member, leaf), weight, threshold in product(VOTES, VOTE_WEIGHTS, VOTE_THRESHOLDS):
+    for (member, leaf), weight, threshold in product(_votes(leaves), VOTE_WEIGHTS, VOTE_THRESHOLDS):
         decision = Decision(leaf=leaf, member=member, output="vote", vote_weight=weight, threshold=threshold)
         yield _option(decision)
 
 
-def _of_weighted_trees() -> Iterator[DecisionOption]:
-    for leaf, threshold in product(LEAVES, THRESHOLDS):
+def _of_weighted_trees(leaves: list[str]) -> Iterator[DecisionOption]:
+    for leaf, threshold in product(leaves, THRESHOLDS):
         yield _option(Decision(leaf=leaf, output="average", threshold=threshold))
-    for (member, leaf), weight, threshold in product(VOTES, ("node", *VOTE_WEIGHTS), VOTE_THRESHOLDS):
+    for (member, leaf), weight, threshold in product(_votes(leaves), ("node", *VOTE_WEIGHTS), VOTE_THRESHOLDS):
         decision = Decision(leaf=leaf, member=member, output="vote", vote_weight=weight, threshold=threshold)
         yield _option(decision)
 

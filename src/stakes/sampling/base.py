@@ -95,8 +95,9 @@ class MemberSampler(ABC):
     #: Whether one class is repeated so often that a bootstrap of the sample has nearly all of it: what it lacks is then
     #: no fair sample of the records.
     repeats_records: bool = False
-    #: Whether records are repeated to grow a class. Copies share a leaf, which is as pure as the record.
-    makes_copies: bool = False
+    #: What a class grows by, "copies" or "neighbours" (synthetic records); "" if by neither. Leaves of copies are as
+    #: pure as the record, and those of neighbours nearly so: see `stakes.tree.leaves.SMOOTHED`.
+    grows_by: str = ""
 
     @abstractmethod
     def counts(self, y: NDArray[Any], costs: Costs, rng: np.random.Generator, X: Any = None) -> Counts:
@@ -121,6 +122,10 @@ class MemberSampler(ABC):
     def draw(self, y: NDArray[Any], costs: Costs, rng: np.random.Generator, X: Any = None) -> Sample:
         """Draw a whole sample: the multiplicities of `counts` and, for some samplers, synthetic records."""
         return Sample(self.counts(y, costs, rng, X))
+
+    def changes(self, y: NDArray[Any], costs: Costs) -> bool:
+        """Return whether a sample of these records can differ from them; if not, all draws are alike."""
+        return True
 
     def prepare(
         self, y: NDArray[Any], costs: Costs, rng: np.random.Generator, n_draws: int, X: Any = None

@@ -20,8 +20,7 @@ class Draws:
     """Draws samples of the same records, with what they share prepared once, by `rng`.
 
     `X` has the features as given by the user. With `presample` the records are sampled once, and bootstraps of the
-    result are drawn. `has_copies` says whether samples repeat records on purpose, so that small leaves may hold nothing
-    but copies of one record.
+    result are drawn.
     """
 
     def __init__(
@@ -45,10 +44,6 @@ class Draws:
             self.sampler, self.presampled = sampler, sampler.draw(self.y, costs, rng, X)
         else:
             self.sampler = sampler.prepare(self.y, costs, rng, n_draws, X)
-        # Equal costs copy nothing: a bootstrap of the records as they are is plain bagging.
-        self.has_copies = self.sampler.makes_copies and (
-            self.presampled is None or int(self.presampled.counts.max()) > 1
-        )
 
     def sample_size(self, seed: Any) -> int:
         """Return how many records the sample of a member has, synthetic ones aside."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -23,17 +24,25 @@ class RatioSampler(CostSampler):
 
     def counts(self, y: NDArray[Any], costs: Costs, rng: np.random.Generator, X: Any = None) -> Counts:
         """Draw how often each record occurs. See :meth:`MemberSampler.counts`."""
-        if not 0 <= self.share <= 1:
-            raise SamplingError(f"share={self.share!r} is not between 0 (over-sampling) and 1 (under-sampling)")
-        classes = split_classes(y)
-        sizes = class_sizes(classes[0].size, classes[1].size, cost_ratio(costs.class_means(y)), self.share)
         counts = np.zeros(y.size, dtype=np.int64)
-        for rows, size in zip(classes, sizes, strict=True):
+        for rows, size in self._classes(y, costs):
             if size < rows.size:
                 counts[_some(rows, size, rng)] = 1
             else:
                 counts[rows] = 1 + _throw(size - rows.size, rows.size, rng)
         return counts
+
+    def changes(self, y: NDArray[Any], costs: Costs) -> bool:
+        """Return whether a class is cut or grown by these costs."""
+        return any(size != rows.size for rows, size in self._classes(y, costs))
+
+    def _classes(self, y: NDArray[Any], costs: Costs) -> Iterator[tuple[NDArray[np.intp], int]]:
+        """Return the rows of each class, and how many of them a sample has."""
+        if not 0 <= self.share <= 1:
+            raise SamplingError(f"share={self.share!r} is not between 0 (over-sampling) and 1 (under-sampling)")
+        positives, negatives = split_classes(y)
+        sizes = class_sizes(positives.size, negatives.size, cost_ratio(costs.class_means(y)), self.share)
+        return zip((positives, negatives), sizes, strict=True)
 
 
 @documented
@@ -94,7 +103,7 @@ class OverSampler(RatioSampler):
 
     share = 0.0
     repeats_records = True
-    makes_copies = True
+    grows_by = "copies"
 
 
 @documented
@@ -126,7 +135,7 @@ class HybridSampler(RatioSampler):
     """
 
     repeats_records = True
-    makes_copies = True
+    grows_by = "copies"
 
     def __init__(
         self,

@@ -75,6 +75,7 @@ class SMOTESampler(CostSampler):
     """
 
     constant_costs_only = True
+    grows_by = "neighbours"
 
     def __init__(
         self,
@@ -93,6 +94,10 @@ class SMOTESampler(CostSampler):
     def counts(self, y: NDArray[Any], costs: Costs, rng: np.random.Generator, X: Any = None) -> Counts:
         """Return ones: every original record is in the sample once. The rest of it is made by `synthesize`."""
         return np.ones(y.size, dtype=np.int64)
+
+    def changes(self, y: NDArray[Any], costs: Costs) -> bool:
+        """Return whether these costs ask for synthetic records."""
+        return _growth(y, costs)[-1] > 0
 
     def draw(self, y: NDArray[Any], costs: Costs, rng: np.random.Generator, X: Any = None) -> Sample:
         """Draw a whole sample: every original record once, and synthetic ones."""
@@ -125,11 +130,7 @@ class SMOTESampler(CostSampler):
         """
         if X is None:
             raise SamplingError("SMOTESampler makes records between those of X, and X was not given")
-        positives, negatives = split_classes(y)
-        rho = cost_ratio(costs.class_means(y))
-        label = int(rho >= 1)
-        rows, others = (positives, negatives) if label else (negatives, positives)
-        n_new = max(class_sizes(positives.size, negatives.size, rho, share=0.0)[1 - label] - rows.size, 0)
+        label, rows, others, n_new = _growth(y, costs)
         y_new = np.full(n_new, label, dtype=np.int64)
         if n_new == 0:
             return take_rows(X, rows[:0]), y_new
@@ -185,6 +186,15 @@ class _Pool(MemberSampler):
         """Draw as many synthetic records as a sample needs, each at most once."""
         rows = rng.choice(self.y.size, self.n_new, replace=False)
         return Sample(self.counts(y, costs, rng), take_rows(self.X, rows), self.y[rows])
+
+
+def _growth(y: NDArray[Any], costs: Costs) -> tuple[int, NDArray[np.intp], NDArray[np.intp], int]:
+    """Return the class to grow, its rows, those of the other, and by how many records."""
+    positives, negatives = split_classes(y)
+    rho = cost_ratio(costs.class_means(y))
+    label = int(rho >= 1)
+    rows, others = (positives, negatives) if label else (negatives, positives)
+    return label, rows, others, class_sizes(positives.size, negatives.size, rho, share=0.0)[1 - label] - rows.size
 
 
 def _method(categorical: NDArray[np.bool_]) -> Callable[..., Any]:
