@@ -488,10 +488,7 @@ def test_what_cannot_be_asked_is_said(tmp_path, option, message):
 
 
 def test_average_precision_can_be_what_is_compared(tmp_path):
-    result = Study(
-        churn_data(costs=False), out=tmp_path / "a", methods=("rf",), trees=4, folds=2, jobs=1,
-        measure="average_precision",
-    ).run()  # fmt: skip
+    result = study(tmp_path / "a", methods=("rf",), trees=4, measure="average_precision").run()
     board = result.leaderboard["out_of_fold_average_precision"]
     assert board.is_sorted(descending=True)
     assert board[0] > 0
