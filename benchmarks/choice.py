@@ -94,7 +94,12 @@ def _iranian(frame: pl.DataFrame) -> Made:
 
 def _staff(frame: pl.DataFrame) -> Made:
     income = frame["MonthlyIncome"].to_numpy().astype(float)
-    return frame.drop("Attrition", "EmployeeNumber"), (frame["Attrition"] == "Yes").to_numpy(), 0.75 * income, 6 * income
+    return (
+        frame.drop("Attrition", "EmployeeNumber"),
+        (frame["Attrition"] == "Yes").to_numpy(),
+        0.75 * income,
+        6 * income,
+    )
 
 
 def _german(frame: pl.DataFrame) -> Made:
