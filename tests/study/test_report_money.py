@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -49,6 +50,24 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> Done:
 def test_the_delivered_file_costs_on_the_test_records_what_the_report_says(done: Done) -> None:
     assert done.summary["money"]["chosen"]["cost"] == pytest.approx(done.own.sum())
     assert done.summary["money"]["test_records"] == done.own.size
+
+
+def test_what_the_sliders_start_from_is_the_headline_to_the_cent(done: Done) -> None:
+    records, found = done.summary["records"], done.summary["money"]
+    totals = records["totals"]
+    assert totals["missed"] + totals["wasted"] == pytest.approx(found["chosen"]["cost"], abs=0.005)
+    assert (totals["nothing"], totals["everything"]) == pytest.approx((found["nothing"], found["everything"]))
+    cost, positive, critical = (
+        np.frombuffer(base64.b64decode(records[name]), dtype)
+        for name, dtype in (("cost", "<f8"), ("positive", "u1"), ("critical", "<f4"))
+    )
+    assert cost[(positive == 1) != (critical < 1)].sum() == pytest.approx(found["chosen"]["cost"], abs=0.005)
+
+
+def test_every_row_of_a_leaderboard_has_an_interval(done: Done) -> None:
+    for board in done.summary["leaderboards"].values():
+        assert board
+        assert all(row["low"] <= row["test"] <= row["high"] for row in board)
 
 
 def test_the_interval_of_what_is_saved_is_that_of_the_difference_on_the_same_draws(done: Done) -> None:

@@ -47,6 +47,7 @@ def playable(model: DeliveredClassifier, test: Records, *, most: float, seed: in
         "kept": rows.size,
         "most": most,
         "follows": bool(np.isfinite(critical[~some.positive]).any() or (critical[some.positive] > 0).any()),
+        "thresholds": np.quantile(decided.threshold, [0.05, 0.95]).tolist(),
         "weight": {"negative": float(share[0]), "positive": float(share[1])},
         "totals": {
             "nothing": float(all_fn),

@@ -36,8 +36,7 @@ def model_words(name: str) -> str:
     if name.startswith("mc-"):
         return f"small tree taught by {model_words(name.removeprefix('mc-'))}"
     base = name.removeprefix("dm-")
-    known = {method.name: method.description for method in list_methods()} | MODELS
-    return known.get(base, base)
+    return MODELS.get(base) or next((method.description for method in list_methods() if method.name == base), base)
 
 
 def decision_words(row: dict[str, Any]) -> str:

@@ -1,32 +1,37 @@
-"""From the summary of a study to report.html: one page that loads nothing, and runs nothing but its own scripts."""
+"""From the summary of a study to a model card and to report.html: it loads nothing, and runs its own script only."""
 
 from __future__ import annotations
 
 import base64
-import gzip
 import hashlib
 import json
+import re
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, TemplateError
 from markupsafe import Markup
-from plotly.offline import get_plotlyjs
 
 from stakes.exceptions import StudyError
 from stakes.study.report import wording
-from stakes.study.report.view import prepare
+from stakes.study.report.card import model_card
+from stakes.study.report.view import prepare, printable
 from stakes.study.store import write_own
+from stakes.study.words import decision_words, model_words
 
-__all__ = ["render", "write_report"]
+__all__ = ["render", "render_card", "write_report"]
+
+MARKUP = re.compile(r"[\\`*_\[\]<>#|~&]")
+SCRIPTS = ("charts.js", "play.js", "script.js")
 
 
 def write_report(directory: Path) -> Path:
-    """Write report.html from the summary.json in the directory of a study, and return its path."""
+    """Write report.html and model-card.md from the summary.json of a study, and return the path of the former."""
     source, path = directory / "summary.json", directory / "report.html"
     try:
-        page = render(json.loads(source.read_text(encoding="utf-8")))
+        summary = json.loads(source.read_text(encoding="utf-8"))
+        written = {path: render(summary), directory / "model-card.md": render_card(summary)}
     except FileNotFoundError:
         raise StudyError(f"{directory} has no summary.json: give the directory of a finished study") from None
     except OSError as error:
@@ -35,25 +40,39 @@ def write_report(directory: Path) -> Path:
         raise StudyError(
             f"{source} is not a summary that this version can read ({error!r}): run the study again"
         ) from error
-    try:
-        write_own(directory, path.name, page.encode())
-    except OSError as error:
-        raise StudyError(f"cannot write {path}: {error.strerror or error}") from error
+    for file, content in written.items():
+        try:
+            write_own(directory, file.name, content.encode())
+        except OSError as error:
+            raise StudyError(f"cannot write {file}: {error.strerror or error}") from error
     return path
 
 
 def render(summary: dict[str, Any]) -> str:
     """Return the report of a summary as one HTML page: the same summary, the same bytes."""
     templates = _templates()
-    plotly, script = _line_ends(get_plotlyjs()), _line_ends(_source(templates, "script.js"))
+    script = _line_ends("".join(_source(templates, name) for name in SCRIPTS))
     return templates.get_template("report.html").render(
         prepare(summary),
-        # Second to escaping: only these two scripts may run.
-        script_hashes=[_hash(plotly), _hash(script)],
+        # Second to escaping: only this script may run.
+        script_hash=_hash(script),
         style=Markup(_source(templates, "style.css")),
         script=Markup(script),
-        plotly=_packed(plotly),
     )
+
+
+def render_card(summary: dict[str, Any]) -> str:
+    """Return the model card of a summary as Markdown."""
+    summary = printable(summary)
+    lines = [f"# Model card: {_markdown(summary['title'])}", ""]
+    for heading, facts in model_card(summary):
+        lines += [f"## {heading}", "", *(f"- **{_markdown(name)}**: {_markdown(value)}" for name, value in facts), ""]
+    return "\n".join(lines)
+
+
+def _markdown(text: str) -> str:
+    """Return text in which Markdown finds no markup."""
+    return MARKUP.sub(r"\\\g<0>", " ".join(text.split()))
 
 
 @cache
@@ -66,6 +85,7 @@ def _templates() -> Environment:
         lstrip_blocks=True,
     )
     templates.filters |= {name: getattr(wording, name) for name in ("count", "money", "percent", "score", "training")}
+    templates.filters |= {"model": model_words, "decision": decision_words}
     templates.filters["number"] = "{:,}".format
     templates.tests["known"] = wording.known
     templates.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "allow_nan": False}
@@ -85,9 +105,3 @@ def _line_ends(text: str) -> str:
 
 def _hash(script: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-
-
-@cache
-def _packed(script: str) -> str:
-    """Return a script compressed, for the page to unpack: plotly takes 2 MB of the page instead of 5."""
-    return base64.b64encode(gzip.compress(script.encode(), mtime=0)).decode()

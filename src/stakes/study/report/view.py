@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from stakes.measures import Measure
-from stakes.study.report.figures import COLOURS, cost_at, figures_of, points_of, threshold_of
-from stakes.study.report.wording import GLOSSARY, known, measure_of
+from stakes.study.advice import Advice, advise
+from stakes.study.report.card import model_card
+from stakes.study.report.figures import MOST_MODELS, cost_of, figures_of, points_of, threshold_of
+from stakes.study.report.wording import GLOSSARY, known, measure_of, typeset
 
 __all__ = ["prepare", "printable"]
 
@@ -31,13 +34,17 @@ def prepare(summary: Summary) -> dict[str, Any]:
     return {
         **summary,
         "measure": measure_of(summary["question"]["measure"]),
+        "advice": _advice(summary),
         "chosen": _chosen(summary),
+        "records": summary.get("records"),
+        "checks": summary.get("checks"),
         "comparison": _comparison(summary),
         "boards": _boards(summary),
         "closer": _closer(summary),
         "features": _features(summary),
         "sensitivity": _sensitivity(summary),
         "glossary": GLOSSARY,
+        "card": model_card(summary),
     }
 
 
@@ -48,6 +55,13 @@ def printable(value: Any) -> Any:
     if isinstance(value, list):
         return [printable(item) for item in value]
     return UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", value) if isinstance(value, str) else value
+
+
+def _advice(summary: Summary) -> Advice:
+    """Return the advice with minus signs in its sentences."""
+    advice = advise(summary)
+    act, saves, sure, expected = map(typeset, (advice.act, advice.saves, advice.sure, advice.expected))
+    return replace(advice, act=act, saves=saves, sure=sure, expected=expected)
 
 
 def _chosen(summary: Summary) -> dict[str, Any] | None:
@@ -63,7 +77,8 @@ def _comparison(summary: Summary) -> dict[str, Any] | None:
         return None
     n, chosen = found["test_records"], found["chosen"]
     ignoring = [found["insensitive"]] if found["insensitive"] else []
-    parts = {"policy": found["policies"], "rival": found["rivals"], "ignoring costs": ignoring}
+    rivals = [rival for rival in found["rivals"] if rival["name"] != chosen["name"] or rival["cost"] != chosen["cost"]]
+    parts = {"policy": found["policies"], "rival": rivals, "ignoring costs": ignoring}
     others = [other | {"kind": kind} | _against(other, chosen) for kind, part in parts.items() for other in part]
     own = chosen | {"kind": "chosen", "between": _interval(chosen)}
     return {
@@ -80,7 +95,7 @@ def _against(other: Row, chosen: Row) -> Row:
         "saved": saved,
         "share": abs(saved) / other["cost"] if other["cost"] > 0 else None,
         "saved_between": between,
-        "by_chance": between is not None and between[0] <= 0 < saved,
+        "by_chance": between is not None and between[0] <= 0 <= between[1],
     }
 
 
@@ -145,7 +160,7 @@ def _with_places(rows: Sequence[Row]) -> list[Row]:
 
 def _closer(summary: Summary) -> dict[str, Any] | None:
     """Return the models that have curves, the figures of them, and what to see of the chosen one in each."""
-    curves = (summary["curves"] or [])[: len(COLOURS)]
+    curves = (summary["curves"] or [])[:MOST_MODELS]
     figures = figures_of(summary, curves)
     if not figures:
         return None
@@ -155,11 +170,11 @@ def _closer(summary: Summary) -> dict[str, Any] | None:
     said = points_of(chosen, "reliability", "predicted", "observed", "count")
     used, total = threshold_of(chosen), sum(n for _, _, n in said)
     return {
-        "models": [curve | {"colour": colour} for curve, colour in zip(curves, COLOURS, strict=False)],
+        "models": curves,
         "figures": figures,
         "least": min(costs, key=lambda point: point[1]) if costs else None,
         "used": used,
-        "cost_used": cost_at(costs, used) if costs and used is not None else None,
+        "cost_used": cost_of(chosen, costs, used) if costs and used is not None else None,
         "most_saved": max(gains, key=lambda point: point[1]) if gains else None,
         "point": chosen.get("point"),
         "lines": bool(summary["money"] and (summary.get("iso_cost") or {}).get("lines")),
@@ -168,17 +183,19 @@ def _closer(summary: Summary) -> dict[str, Any] | None:
 
 
 def _features(summary: Summary) -> dict[str, Any] | None:
-    """Return which features the chosen model uses most."""
-    found = [row for row in summary["features"] or () if known(row["importance"])]
-    total = sum(row["importance"] for row in found)
+    """Return which features move the decisions of the chosen model most, or else which its trees use most."""
+    moved = summary.get("importance")
+    named = [(row["feature"], row["value"]) for row in moved or ()]
+    named = named or [(row["name"], row["importance"]) for row in summary["features"] or ()]
+    found = sorted(((name, value) for name, value in named if known(value)), key=lambda item: -item[1])
+    total = sum(value for _, value in found)
     if total <= 0:
         return None
-    in_money = "money" in summary["importance_unit"]
-    rows = [{"model": row["name"], "value": row["importance"]} for row in found[:MOST_FEATURES]]
+    rows = [{"model": name, "value": value / total} for name, value in found[:MOST_FEATURES]]
     return {
-        "in_money": in_money,
-        "first": [row["name"] for row in found[:3]],
-        "share": sum(row["importance"] for row in found[:3]) / total,
+        "moved": bool(moved),
+        "first": [name for name, _ in found[:3]],
+        "share": sum(value for _, value in found[:3]) / total,
         "rows": _with_bars(rows, "value"),
         "more": len(found) - len(rows),
     }

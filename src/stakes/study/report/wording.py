@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -10,20 +11,21 @@ from stakes import _format
 from stakes._format import count, known
 from stakes.measures import MEASURES, Measure
 
-__all__ = ["GLOSSARY", "count", "known", "measure_of", "money", "percent", "score", "training"]
+__all__ = ["GLOSSARY", "count", "known", "measure_of", "money", "percent", "score", "training", "typeset"]
+
+HYPHEN = re.compile(r"(?<![\w.-])-(?=\d)")
 
 
-def typeset(write: Callable[[float | None], str]) -> Callable[[float | None], str]:
-    """Return a way to write numbers with a minus sign in place of the hyphen that consoles have."""
-
-    def written(value: float | None) -> str:
-        text = write(value)
-        return f"−{text[1:]}" if text.startswith("-") else text
-
-    return written
+def typeset(text: str) -> str:
+    """Return text in which numbers have a minus sign, in place of the hyphen that consoles have."""
+    return HYPHEN.sub("−", text)
 
 
-money, percent, score = map(typeset, (_format.money, _format.percent, _format.score))
+def _typeset(write: Callable[[float | None], str]) -> Callable[[float | None], str]:
+    return lambda value: typeset(write(value))
+
+
+money, percent, score = map(_typeset, (_format.money, _format.percent, _format.score))
 
 
 def training(row: dict[str, Any]) -> str | None:
@@ -37,73 +39,66 @@ def training(row: dict[str, Any]) -> str | None:
 def measure_of(name: str) -> Measure:
     """Return a measure by its name in the command; one of a later version is shown as it is."""
     measure = MEASURES.get(name) or Measure(name=name, words=name, meaning="as named")
-    return replace(measure, write=typeset(measure.write))
+    return replace(measure, write=_typeset(measure.write))
 
 
 GLOSSARY = (
-    ("Acted on", "decided positive: called, blocked, visited, contacted. Everything else is left alone."),
-    ("False alarms (FPR)", "the share of the records that needed no action, and are acted on all the same."),
-    ("Found (TPR)", "the share of the records that needed action, and are acted on."),
+    (
+        "Acted on",
+        "called, blocked, visited, contacted: whatever the decision is about. All other records are left alone.",
+    ),
+    ("A miss", "a record that needed action and was left alone."),
+    ("False alarm", "a record that needed no action and was acted on."),
+    ("Found", "the share of the records that needed action, and are acted on."),
+    (
+        "Break-even",
+        "the probability above which acting is worth its cost: what a false alarm costs, divided by what a false alarm "
+        "and a miss cost together. Each record has its own where costs differ. In names of decisions it is T_cs.",
+    ),
+    (
+        "Scaled break-even",
+        "break-even times a factor (of its odds), which mends probabilities that are too high or too low throughout.",
+    ),
+    (
+        "Tuned threshold",
+        "one number for all records, chosen for the least cost on records that the model had not seen. It does not "
+        "change with costs. In names of decisions it is T_thr.",
+    ),
+    (
+        "Savings",
+        "the part of the cost that the model avoids, compared with the cheaper of acting on none and acting on all. "
+        "Below 0, having no model would be better.",
+    ),
+    (
+        "Out of fold",
+        "the records are divided into parts, and each part is decided on by models, and with thresholds, that were "
+        "made without it. So every learning record measures models, and none measures a model that was made with it.",
+    ),
+    ("Test records", "are kept apart until the end, to see what the choice is worth."),
+    (
+        "90% sure, 95% sure",
+        "the range of results when the records are drawn anew many times. Two models are compared on the same draws: "
+        "where the range of their difference reaches 0, they may be equally good.",
+    ),
     (
         "AUC",
         "how often a record that needs action is ranked above one that does not: 0.5 is guessing, 1 is perfect. It "
         "knows nothing of costs.",
     ),
     (
-        "Savings",
-        "1 − cost / the cost of the cheaper of acting on none and acting on all. Below 0, having no model "
-        "would be better.",
+        "Calibrated",
+        "corrected so that, of the records given a probability of 30%, about 30% turn out to need action.",
     ),
-    ("Cost avoided (Cost%)", "1 − cost / the cost of acting on none."),
+    ("Votes", "each tree of a model says act or not; votes by cost are those where it weighs the costs first."),
     (
-        "T_cs",
-        "the probability above which acting is worth its cost: C_FP / (C_FP + C_FN), with C_FP the cost of a false "
-        "alarm and C_FN that of a miss. Each record has its own where costs differ.",
-    ),
-    ("T_thr", "one threshold for all records, chosen for the least cost on records that the model has not seen."),
-    ("MEC", "minimum expected cost: act where the probability is above T_cs."),
-    (
-        "DMECC (dm-)",
-        "direct minimum expected cost classification: the trained model is left as it is, and its probabilities are "
-        "compared with T_cs. Where a name begins with dm-, every tree does so before it votes.",
-    ),
-    ("MTA", "majority threshold adjustment: act when the share of the trees’ votes is above T_cs or T_thr, not 0.5."),
-    ("eps", "a tree’s error on records that it has not seen, weighted by cost. Votes may count by it."),
-    (
-        "u, o, h, s, cpr",
-        "how records are drawn for training: fewer of the cheap class (under-sampling), more of the dear one "
-        "(over-sampling), both (hybrid), with synthetic ones (SMOTE), or by chance in proportion to their cost "
-        "(cost-proportionate rejection). A p after it: once for all trees, otherwise anew for each.",
-    ),
-    ("w, cs", "trees that learn from records weighted by cost (w), or are grown and pruned by cost (cs)."),
-    (
-        "bg, rf, rdf",
-        "bagging, random forests, random decision forests: many trees, each on its own sample of the records and, for "
-        "the last two, of the features.",
+        "Random forest, bagging",
+        "many trees, each grown on other records, that decide together (names with rf, bg, rdf).",
     ),
     ("Boosting", "trees that are trained one after the other, each on what the ones before got wrong."),
-    ("Team, stack", "several models that decide together: a weighted mean of their probabilities, or a model of them."),
-    ("MetaCost (mc-)", "one readable tree that learns to imitate the decisions of a whole ensemble."),
+    ("Blend, team", "several models that decide together."),
     (
-        "Calibration",
-        "correcting scores so that, of the records given 30%, about 30% turn out positive. Platt and isotonic do it on "
-        "records that the model has not seen.",
-    ),
-    (
-        "Leaf probabilities",
-        "how a tree turns the counts in a leaf into a probability: as they are, or drawn to the average where counts "
-        "are small (Laplace, m-estimate, curtailment).",
-    ),
-    ("Lines of equal cost", "all points on such a line of the ROC picture cost the same. Up and left is cheaper."),
-    (
-        "Out of fold",
-        "records are divided into folds, and each is decided on by models, and with thresholds, that were made without "
-        "its fold. So all learning records measure models, and none measures a model that was made with it.",
-    ),
-    ("Test records", "are kept apart until the end, to see what the choice is worth."),
-    (
-        "Intervals (90%, 95%)",
-        "the range of results when the records are drawn anew, with replacement, many times. Two models are compared "
-        "on the same draws: where the interval of their difference reaches 0, they may be equally good.",
+        "Under-sampling, over-sampling, weights",
+        "ways to let costly records count more while a model learns: fewer of the cheap ones, more of the dear ones, "
+        "or weights (names that begin with u, o, h, s, cpr, w or cs).",
     ),
 )

@@ -13,36 +13,10 @@
 
   // ---- Pictures -------------------------------------------------------------------------------------------------
   const figures = JSON.parse(one("#figures").textContent);
-  const plots = Object.keys(figures).map((name) => one(`#figure-${name}`));
-
-  /* Unpack plotly and run it: the policy of the page allows this very script, and no other. */
-  const loadPlotly = async () => {
-    const packed = Uint8Array.from(atob(one("#plotly").textContent), (character) => character.charCodeAt(0));
-    const unpacked = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
-    const text = await new Response(unpacked).text();
-    document.head.append(make("script", { textContent: text }));
-  };
-
-  const draw = async () => {
-    if (plots.length) await loadPlotly();
-    await Promise.all(plots.map((plot) => {
-      const { data, layout } = figures[plot.id.slice("figure-".length)];
-      return Plotly.newPlot(plot, data, layout, { displayModeBar: false, responsive: true, doubleClick: false });
-    }));
-    document.documentElement.dataset.drawn = "yes";
-  };
-  draw();
-
+  const charts = Object.entries(figures).map(([name, figure]) => Charts.chart(one(`#figure-${name}`), figure));
   all("[data-model]").forEach((box) => box.addEventListener("change", () => {
-    for (const plot of plots) {
-      const traces = plot.data.flatMap((trace, i) => (String(trace.meta) === box.dataset.model ? [i] : []));
-      if (traces.length) Plotly.restyle(plot, { visible: box.checked }, traces);
-    }
+    charts.forEach((chart) => chart.show(Number(box.dataset.model), box.checked));
   }));
-
-  // Paper is narrower than a screen, and pictures do not notice by themselves.
-  addEventListener("beforeprint", () => plots.forEach((plot) => Plotly.relayout(plot, { width: 330, height: 260 })));
-  addEventListener("afterprint", () => plots.forEach((plot) => Plotly.relayout(plot, { width: null, height: 340, autosize: true })));
 
   // ---- Leaderboards ---------------------------------------------------------------------------------------------
   const FIRST = 15;
@@ -124,7 +98,7 @@
     if (slider) slider.value = slider.max;
     refresh();
   };
-  one(".controls").hidden = false;
+  one("#row-controls").hidden = false;
   [find, slider, best, ...families].filter(Boolean).forEach((control) => control.addEventListener("input", refresh));
   one("#reset").addEventListener("click", reset);
 
@@ -161,4 +135,5 @@
   panels[0].before(list);
   choose(0);
   reset();
+  document.documentElement.dataset.drawn = "yes";
 })();
