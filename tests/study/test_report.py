@@ -180,7 +180,7 @@ def test_a_model_that_does_not_pay_off_is_called_so(summary: dict[str, Any]) -> 
 
 def test_an_advantage_whose_interval_reaches_zero_is_called_chance(summary: dict[str, Any]) -> None:
     def told(page: str) -> bool:
-        return "may be chance" in page.split('class="tile')[2]  # that of acting on all
+        return "may be chance" in page.split('class="tile ')[2]  # that of acting on all
 
     assert not told(render(summary))
     new = copy.deepcopy(summary)
