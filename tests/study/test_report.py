@@ -554,7 +554,9 @@ def test_the_report_is_written_next_to_the_summary(tmp_path: Path, summary: dict
     assert path.read_bytes() == render(summary).encode()
     assert len(path.read_bytes()) < 500_000
     assert (tmp_path / "model-card.md").read_text(encoding="utf-8") == render_card(summary)
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["model-card.md", "report.html", "summary.json"]
+    assert sorted(p.name for p in tmp_path.iterdir()) == [
+        "model-card.md", "report.html", "summary.json", "written.json"
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("content", [None, "", "{", "[]", "{}", '{"money": null}', '"text"', "\x80"])
