@@ -143,6 +143,7 @@ class MemberClassifier(CostClassifier):
         y_val: Any = None,
         fp_cost_val: ArrayLike | None = None,
         fn_cost_val: ArrayLike | None = None,
+        known_costs: Costs | None = None,
     ) -> Self:
         """Train the members, and make the decision ready.
 
@@ -153,6 +154,9 @@ class MemberClassifier(CostClassifier):
             Validation records to prune, calibrate and tune on, instead of those that `validation` says.
         fp_cost_val, fn_cost_val : float or array-like, default=None
             Their costs; what is constant in training need not be given.
+        known_costs : Costs, default=None
+            What is known of the costs of the training records when a decision is due, where that is an estimate of
+            your own: decisions are tuned on what they can go by.
 
         Returns
         -------
@@ -172,6 +176,8 @@ class MemberClassifier(CostClassifier):
             self._read(take_rows(X_train, counted), reset=True)
         data = self._read(X_train, reset=counted.size == rows.size)
         costs, known = self._learn_costs(X, n, given, rng)
+        if known_costs is not None:
+            known = known_costs.for_records(n)
         everything = Records(None, positive, costs, weight, known)
         train = (everything.take(rows) if held_out.size else everything).with_features(data)
         for_validation = {"y_val": y_val, "fp_cost_val": fp_cost_val, "fn_cost_val": fn_cost_val}

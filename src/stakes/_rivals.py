@@ -17,10 +17,25 @@ from sklearn.utils.validation import check_is_fitted
 
 from stakes.encoded import EncodedClassifier
 
-__all__ = ["PreparedLogisticRegression", "balanced_ensemble", "lightgbm", "logistic_regression"]
+__all__ = ["PreparedLogisticRegression", "balanced_ensemble", "lightgbm", "logistic_regression", "prepared_columns"]
 
 # Categories of fewer records than this share one column.
 RARE = 10
+
+
+def prepared_columns(n_features: int, categorical: Any = None) -> ColumnTransformer:
+    """Return what scales numbers and makes indicators of categories and of missing values, for linear models.
+
+    `categorical` is a mask of the features that are numbers of categories.
+    """
+    names = np.zeros(n_features, bool) if categorical is None else np.asarray(categorical, bool)
+    numbers = make_pipeline(
+        SimpleImputer(strategy="median", add_indicator=True, keep_empty_features=True), StandardScaler()
+    )
+    categories = OneHotEncoder(handle_unknown="infrequent_if_exist", min_frequency=RARE, sparse_output=False)
+    return ColumnTransformer(
+        [("numbers", numbers, np.flatnonzero(~names)), ("categories", categories, np.flatnonzero(names))]
+    )
 
 
 class PreparedLogisticRegression(ClassifierMixin, BaseEstimator):
@@ -41,16 +56,7 @@ class PreparedLogisticRegression(ClassifierMixin, BaseEstimator):
 
     def fit(self, X: NDArray[Any], y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Learn the preparation and the coefficients."""
-        mask = self.categorical_features
-        names = np.zeros(X.shape[1], bool) if mask is None else np.asarray(mask, bool)
-        numbers = make_pipeline(
-            SimpleImputer(strategy="median", add_indicator=True, keep_empty_features=True), StandardScaler()
-        )
-        categories = OneHotEncoder(handle_unknown="infrequent_if_exist", min_frequency=RARE, sparse_output=False)
-        prepare = ColumnTransformer(
-            [("numbers", numbers, np.flatnonzero(~names)), ("categories", categories, np.flatnonzero(names))]
-        )
-        self.prepare_ = prepare.fit(X)
+        self.prepare_ = prepared_columns(X.shape[1], self.categorical_features).fit(X)
         self.regression_ = LogisticRegression(C=self.C, max_iter=self.max_iter)
         self.regression_.fit(self.prepare_.transform(X), y, sample_weight)
         self.classes_ = self.regression_.classes_

@@ -128,6 +128,14 @@ def study(
         list[str] | None,
         typer.Option(metavar="COLUMN", help="Not a feature, though costs may use it. Several: with commas, or again."),
     ] = None,
+    after: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Known only after the decision, such as a donation: not a feature; costs are judged by it, and "
+            "decided by an estimate. Several: with commas, or again.",
+        ),
+    ] = None,
     methods: Annotated[
         list[str] | None,
         typer.Option(
@@ -218,6 +226,7 @@ def study(
             fp_cost=fp_cost,
             fn_cost=fn_cost,
             drop=drop or (),
+            after=after or (),
             test=test,
             groups=groups,
             time=time,

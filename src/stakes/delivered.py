@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import narwhals as nw
 import numpy as np
+import polars as pl
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from stakes._estimation import ForeseenCost
 from stakes._typing import Floats
 from stakes.decision.calibration import Calibration
 from stakes.metrics import savings_score
@@ -42,6 +45,8 @@ class DeliveredClassifier(ClassifierMixin, BaseEstimator):
         The columns that the model was trained on, in their order.
     probability : Calibration, default=None
         What makes a probability of the model's score, where the score is none.
+    foreseen_costs : mapping of "fp_cost" and "fn_cost" to ForeseenCost, default=None
+        Costs by columns that are known only afterwards: what is not given is estimated.
 
     Attributes
     ----------
@@ -62,12 +67,18 @@ class DeliveredClassifier(ClassifierMixin, BaseEstimator):
     """
 
     def __init__(
-        self, model: Any = None, labels: Any = (0, 1), features: Any = (), probability: Calibration | None = None
+        self,
+        model: Any = None,
+        labels: Any = (0, 1),
+        features: Any = (),
+        probability: Calibration | None = None,
+        foreseen_costs: Mapping[str, ForeseenCost] | None = None,
     ) -> None:
         self.model = model
         self.labels = labels
         self.features = features
         self.probability = probability
+        self.foreseen_costs = foreseen_costs
 
     def __getattr__(self, name: str) -> Any:
         # Not of itself, and not while a copy is being made, which has no model yet.
@@ -109,18 +120,42 @@ class DeliveredClassifier(ClassifierMixin, BaseEstimator):
         X : data frame of shape (n_records, n_columns)
             With all features, in any order; other columns are ignored. Or an array of the features in their order.
         fp_cost, fn_cost, tp_cost, tn_cost : float or array-like of shape (n_records,), default=None
-            The costs of these records. Those that are the same for all records are known from the study.
+            The costs of these records. Those that are the same for all records are known from the study, and those
+            by columns that are known only afterwards are estimated.
 
         Returns
         -------
         decided : Decided
         """
         check_is_fitted(self)
-        given = {"fp_cost": fp_cost, "fn_cost": fn_cost, "tp_cost": tp_cost, "tn_cost": tn_cost}
+        given = self._costs(X, {"fp_cost": fp_cost, "fn_cost": fn_cost, "tp_cost": tp_cost, "tn_cost": tn_cost})
         found = self.model.evaluate([self.model.cut_.decision], self._columns(X), **given, cuts=[self.model.cut_])
         score = found.scores[0]
         threshold = np.broadcast_to(np.asarray(found.thresholds[0], dtype=np.float64), score.shape)
         return Decided(found.outcomes[0], score, threshold, self._probability(score))
+
+    def foresee(self, name: str, X: Any, *, formula: str | None = None, first_record: int = 1) -> Floats:
+        """Return a cost of each record by the estimates of columns that are known only afterwards.
+
+        Parameters
+        ----------
+        name : {"fp_cost", "fn_cost"}
+        X : data frame
+            With all features, and the other columns of the formula.
+        formula : str, default=None
+            Another one than that of the study.
+        first_record : int, default=1
+            What errors call the first record.
+        """
+        cost = (self.foreseen_costs or {})[name]
+        cost = cost if formula is None else cost.with_formula(formula)
+        frame = pl.DataFrame({column: nw.from_native(X, eager_only=True)[column].to_numpy() for column in cost.columns})
+        return cost(self._columns(X), frame, first_record=first_record)
+
+    def _costs(self, X: Any, given: dict[str, ArrayLike | None]) -> dict[str, ArrayLike | None]:
+        """Return costs as they are given, or estimated."""
+        unknown = [name for name in self.foreseen_costs or () if given[name] is None]
+        return given | {name: self.foresee(name, X) for name in unknown}
 
     def _probability(self, score: Floats) -> Floats:
         return score if self.probability is None else self.probability(score)
@@ -163,7 +198,7 @@ class DeliveredClassifier(ClassifierMixin, BaseEstimator):
         Costs are needed only where the members of the model vote by them.
         """
         check_is_fitted(self)
-        given = {"fp_cost": fp_cost, "fn_cost": fn_cost, "tp_cost": tp_cost, "tn_cost": tn_cost}
+        given = self._costs(X, {"fp_cost": fp_cost, "fn_cost": fn_cost, "tp_cost": tp_cost, "tn_cost": tn_cost})
         scores = self.model.predict_proba(self._columns(X), **given)
         p = self._probability(scores[:, list(self.model.classes_).index(1)])
         return np.column_stack([p if label == self.labels[1] else 1.0 - p for label in self.classes_])
@@ -179,7 +214,7 @@ class DeliveredClassifier(ClassifierMixin, BaseEstimator):
     ) -> float:
         """Return the savings: 1 - cost / the cheaper of all-negative and all-positive decisions."""
         predicted = self.predict(X, fp_cost=fp_cost, fn_cost=fn_cost)
-        costs = {"fp_cost": fp_cost, "fn_cost": fn_cost}
+        costs = self._costs(X, {"fp_cost": fp_cost, "fn_cost": fn_cost})
         known = {name: self.model.constant_costs_[name] if cost is None else cost for name, cost in costs.items()}
         is_positive = (np.asarray(y) == self.labels[1]).astype(int)
         return savings_score(

@@ -1,4 +1,4 @@
-"""Data frames with text, for classifiers that take numbers and categories only."""
+"""Data frames with text, for models that take numbers and categories only."""
 
 from __future__ import annotations
 
@@ -7,35 +7,26 @@ from typing import Any, Self
 import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
 from sklearn.utils import Tags, get_tags
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from stakes._rows import is_sparse
 from stakes.table import Table, as_fitted, read_table
 
-__all__ = ["EncodedClassifier"]
+__all__ = ["EncodedClassifier", "EncodedRegressor"]
 
 # scikit-learn's gradient boosting takes no more categories than it has bins.
 MOST_CATEGORIES = 254
 
 
-class EncodedClassifier(ClassifierMixin, BaseEstimator):
-    """A classifier that is shown numbers: texts and categories are numbered, missing and unseen ones are NaN.
+class Encoded(BaseEstimator):
+    """Base of models that are shown numbers: texts and categories are numbered, missing and unseen ones are NaN.
 
     The estimator is told which columns hold categories if it has a parameter `categorical_features`, as scikit-learn's
     gradient boosting does, or an argument `categorical_feature` of `fit`, as LightGBM does. The rarest categories
     beyond 254 are left out (`categories_`), and features that are missing in all training records are shown as zeros
     (`empty_`).
-
-    Examples
-    --------
-    >>> from sklearn.ensemble import HistGradientBoostingClassifier
-    >>> from stakes.datasets import make_churn
-    >>> from stakes.encoded import EncodedClassifier
-    >>> data = make_churn(500, random_state=0)
-    >>> EncodedClassifier(HistGradientBoostingClassifier(max_iter=5)).fit(data.frame, data.target).classes_
-    array([0, 1])
     """
 
     def __init__(self, estimator: Any) -> None:
@@ -60,7 +51,6 @@ class EncodedClassifier(ClassifierMixin, BaseEstimator):
             options["categorical_feature"] = np.flatnonzero(mask).tolist()
         self.empty_ = np.isnan(self._matrix(table)).all(axis=0)
         self.estimator_.fit(self._numbers(table), y, **options)
-        self.classes_ = self.estimator_.classes_
         return self
 
     def _numbers(self, table: Table) -> NDArray[Any]:
@@ -83,15 +73,50 @@ class EncodedClassifier(ClassifierMixin, BaseEstimator):
             columns.append(coded.fill_null(np.nan).to_numpy())
         return np.column_stack(columns)
 
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return what the estimator predicts."""
+        check_is_fitted(self)
+        return self.estimator_.predict(self._numbers(read_table(self, X, reset=False)))
+
+
+class EncodedClassifier(ClassifierMixin, Encoded):
+    """A classifier for tables with texts and missing values; see `Encoded`.
+
+    Examples
+    --------
+    >>> from sklearn.ensemble import HistGradientBoostingClassifier
+    >>> from stakes.datasets import make_churn
+    >>> from stakes.encoded import EncodedClassifier
+    >>> data = make_churn(500, random_state=0)
+    >>> EncodedClassifier(HistGradientBoostingClassifier(max_iter=5)).fit(data.frame, data.target).classes_
+    array([0, 1])
+    """
+
+    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
+        """Learn the categories, and fit the estimator."""
+        super().fit(X, y, sample_weight)
+        self.classes_ = self.estimator_.classes_
+        return self
+
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the probabilities of the classes."""
         check_is_fitted(self)
         return self.estimator_.predict_proba(self._numbers(read_table(self, X, reset=False)))
 
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Return the most probable classes."""
-        check_is_fitted(self)
-        return self.estimator_.predict(self._numbers(read_table(self, X, reset=False)))
+
+class EncodedRegressor(RegressorMixin, Encoded):
+    """A regressor for tables with texts and missing values; see `Encoded`.
+
+    Examples
+    --------
+    >>> from sklearn.ensemble import HistGradientBoostingRegressor
+    >>> from stakes.datasets import make_churn
+    >>> from stakes.encoded import EncodedRegressor
+    >>> data = make_churn(500, random_state=0)
+    >>> model = EncodedRegressor(HistGradientBoostingRegressor(max_iter=5)).fit(data.frame, data.amount)
+    >>> model.predict(data.frame).shape
+    (500,)
+    """
 
 
 def _categories(column: pl.Series) -> list[str]:

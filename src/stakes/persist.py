@@ -24,9 +24,10 @@ from skops.io.exceptions import UnsupportedTypeException
 
 import stakes
 from stakes._atomic import write_atomically
-from stakes._estimation import CostEstimators
+from stakes._estimation import AmountEstimator, CostEstimators, ForeseenCost
 from stakes._member_classifier import ValidationRecords
 from stakes._members import ModelMembers, TreeMembers
+from stakes._regression import AmountRegressor
 from stakes._rivals import PreparedLogisticRegression
 from stakes.bagging import CostBaggingClassifier
 from stakes.boosting import CostBoostClassifier
@@ -40,7 +41,7 @@ from stakes.decision.reader import Reader, Votes
 from stakes.decision.readings import Source
 from stakes.decision.threshold_rules import THRESHOLDS
 from stakes.delivered import DeliveredClassifier
-from stakes.encoded import EncodedClassifier
+from stakes.encoded import EncodedClassifier, EncodedRegressor
 from stakes.exceptions import ModelFileError
 from stakes.metacost import MetaCostClassifier
 from stakes.records import Records
@@ -80,6 +81,7 @@ OWN_TYPES = (
     CostBaggingClassifier, CostBoostClassifier, CostDecisionClassifier, CostTreeClassifier, MetaCostClassifier,
     CostTeamClassifier, CostStackingClassifier, Team, Stack, OutOfFold, DeliveredClassifier,
     EncodedClassifier, Costs, Decision, Cut, Reader, Source, Votes, CostEstimators, TreeMembers, ModelMembers, Trees,
+    AmountEstimator, ForeseenCost, EncodedRegressor, AmountRegressor,
     Nodes, FeatureBins, Binning, ValidationRecords, Records, *SAMPLERS.values(), *CALIBRATIONS.values(),
     *THRESHOLDS.values(),
     PreparedLogisticRegression, Plain, Pairs,
@@ -98,6 +100,7 @@ TRUSTED = (
     "collections.OrderedDict",
     "lightgbm.basic.Booster",
     "lightgbm.sklearn.LGBMClassifier",
+    "lightgbm.sklearn.LGBMRegressor",
     # The ensembles of imbalanced-learn that studies compare with.
     "imblearn.ensemble._bagging.BalancedBaggingClassifier",
     "imblearn.ensemble._easy_ensemble.EasyEnsembleClassifier",
@@ -331,7 +334,7 @@ def _digest(archive: ZipFile, about: dict[str, Any]) -> str:
 # From a model to what skops can write, and back.
 
 # Their attributes are looked into; everything else is taken as it is.
-WALKED = (BaseEstimator, Binning, CostEstimators, ModelMembers, Reader)
+WALKED = (AmountEstimator, BaseEstimator, Binning, CostEstimators, ForeseenCost, ModelMembers, Reader)
 
 
 def _rebuilt(value: Any, change: Callable[[Any], Any], memo: dict[int, Any]) -> Any:

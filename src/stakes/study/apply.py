@@ -17,13 +17,13 @@ from joblib import parallel_config
 from numpy.typing import NDArray
 
 from stakes._atomic import complete_file, is_stream, open_stream
+from stakes._expressions import Expression, did_you_mean, parse
 from stakes.costs import Costs
 from stakes.decision.calibration import Platt
 from stakes.delivered import DeliveredClassifier
 from stakes.exceptions import CostsNeededError, StudyError
 from stakes.persist import load, read_info
 from stakes.study.data import evaluate_cost
-from stakes.study.expressions import Expression, did_you_mean, parse
 from stakes.study.files import KINDS, check_finite, column_names, conform, read_batches
 
 __all__ = ["Applied", "apply_model", "score_to_probability"]
@@ -70,7 +70,8 @@ def apply_model(
     model_path : path
         A model file of a study.
     data_path : path
-        New records, as CSV or Parquet: all features of the study, and the columns of the costs, in any order.
+        New records, as CSV or Parquet: all features of the study, and the columns of the costs, in any order. Columns
+        that are known only afterwards are estimated by the model, whether the file has them or not.
     out_path : path
         Where to write: Parquet if it ends in ``.parquet``, CSV otherwise. Devices and pipes, and ``-`` for standard
         output, are written to as CSV while records are read. Added to each record are
@@ -147,8 +148,9 @@ class _Task:
             raise StudyError(f"{model} does not say which columns it needs: it was not saved by a study")
         columns = column_names(data)
         self.kinds: dict[str, str] = info["features"]
+        self.after = frozenset(info.get("after", ()))
         self.costs = _costs(info, fp_cost, fn_cost, columns, data.name)
-        of_costs = {name for cost in self.costs.values() for name in cost.columns}
+        of_costs = {name for cost in self.costs.values() for name in cost.columns} - self.after
         known = {**info.get("cost_columns", {}), **self.kinds}
         self.needed = {name: known.get(name, "number") for name in dict.fromkeys([*self.kinds, *sorted(of_costs)])}
         self.keep = _kept(keep, columns, data.name)
@@ -156,6 +158,13 @@ class _Task:
             if out.exists() and out.samefile(path):
                 raise StudyError(f"--out {out} is {what}: choose another name")
         self.model = load(model)
+        for name, cost in self.costs.items():
+            unknown = [c for c in cost.columns if c in self.after and c not in _estimated(self.model, name)]
+            if unknown:
+                raise StudyError(
+                    f"{cost.what} {cost.text!r}: {unknown[0]!r} is known only afterwards, and the model has no "
+                    "estimate of it for this cost, which did not use it in the study"
+                )
         self.positive = _positive_label(self.model)
         negative = next(label for label in self.model.classes_ if label != self.positive)
         self.labels = tuple(info.get("classes", (str(negative), str(self.positive))))
@@ -165,12 +174,20 @@ class _Task:
         if self.costs and not self.expects:
             self.notes.append("the scores of this model are not probabilities: what to expect is not known")
 
+    def _cost(self, name: str, records: pl.DataFrame, first_record: int) -> float | NDArray[np.float64]:
+        """Return a cost of the records: by what is known of them, or by estimates."""
+        cost = self.costs[name]
+        if self.after.isdisjoint(cost.columns):
+            return evaluate_cost(cost, records, first_record=first_record)
+        foreseen: NDArray[np.float64] = self.model.foresee(name, records, formula=cost.text, first_record=first_record)
+        return foreseen
+
     def decide(self, batch: pl.DataFrame, first_record: int) -> pl.DataFrame:
         """Return a batch of records with the decisions on them."""
         records = conform(batch, self.needed, source=self.data.name, first_record=first_record)
         X = pl.DataFrame([records.get_column(name) for name in self.kinds])
         check_finite(X, source=self.data.name, first_record=first_record)
-        costs = {name: evaluate_cost(cost, records, first_record=first_record) for name, cost in self.costs.items()}
+        costs = {name: self._cost(name, records, first_record) for name in self.costs}
         try:
             positive, score, threshold = _decide(self.model, X, self.positive, costs)
         except CostsNeededError:
@@ -196,10 +213,12 @@ class _Task:
 def _is_of_a_study(info: dict[str, Any]) -> bool:
     """Return whether the information in a model file has what is needed here, in the types that a study writes."""
     kinds, of_costs = info.get("features"), info.get("cost_columns", {})
-    classes, platt = info.get("classes", ["", ""]), info.get("probability", {})
+    classes, platt, after = info.get("classes", ["", ""]), info.get("probability", {}), info.get("after", [])
     return (
         all(isinstance(part, dict) and all(kind in KINDS for kind in part.values()) for part in (kinds, of_costs))
         and all(isinstance(info.get(name), str | int | float | None) for name in ("fp_cost", "fn_cost"))
+        and isinstance(after, list)
+        and all(isinstance(name, str) for name in after)
         and isinstance(classes, list)
         and [type(name) for name in classes] == [str, str]
         and isinstance(platt, dict)
@@ -220,7 +239,7 @@ def _costs(
             continue
         found[name] = parse(asked, what=what)
         for column in found[name].columns:
-            if column not in columns:
+            if column not in columns and column not in info.get("after", ()):
                 hint = "" if given is not None else f"; give today's {what}"
                 raise StudyError(
                     f"{what} {asked!r}: {source} has no column {column!r}{did_you_mean(column, columns)}{hint}"
@@ -228,6 +247,12 @@ def _costs(
     if len(found) == 1:
         raise StudyError("one of --fp-cost and --fn-cost is known, and the model has none for the other: give both")
     return found
+
+
+def _estimated(model: Any, name: str) -> Iterable[str]:
+    """Return the columns that a model estimates for a cost."""
+    foreseen = getattr(model, "foreseen_costs", None) or {}
+    return foreseen[name].amounts if name in foreseen else ()
 
 
 def _kept(keep: Iterable[str] | None, columns: list[str], source: str) -> list[str]:

@@ -14,10 +14,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from stakes._expressions import Expression, did_you_mean, in_records, parse
 from stakes._typing import Bools, Ints
 from stakes.costs import Costs
 from stakes.exceptions import StudyError
-from stakes.study.expressions import Expression, did_you_mean, in_records, parse
+from stakes.study.after import AfterCosts
 from stakes.study.files import as_kind, check_finite, conform, kinds_of, read_file, tidy
 from stakes.study.folds import Folds, cut_in_time, divide, forward_folds, random_folds
 
@@ -63,6 +64,9 @@ class StudyData:
         The negative and the positive class as values of the target, where these are not texts.
     known_costs : Costs or None
         What is known of the costs when a decision is due, where that is not what mistakes turn out to cost.
+    after : AfterCosts or None
+        Costs by columns that are known only after the decision, which the study estimates; `costs` then has the mean
+        cost where the true one is not known.
 
     Examples
     --------
@@ -100,6 +104,7 @@ class StudyData:
     time: Ints | None = None
     file_labels: tuple[Any, Any] | None = None
     known_costs: Costs | None = None
+    after: AfterCosts | None = None
 
     @property
     def labels(self) -> tuple[Any, Any]:
@@ -174,7 +179,7 @@ class StudyData:
     @cached_property
     def _fingerprint(self) -> str:
         digest = hashlib.sha256(repr((self.classes, self.test_fraction)).encode())
-        for column in self.frame.iter_columns():
+        for column in (*self.frame.iter_columns(), *(() if self.after is None else self.after.frame.iter_columns())):
             digest.update(repr((column.name, column.dtype)).encode())
             _add_values(digest, column)
         costs = [part for c in (self.costs, self.known_costs) for part in ((None, None) if c is None else (c.fp, c.fn))]
@@ -205,6 +210,7 @@ def load_data(
     fp_cost: str | float | None = None,
     fn_cost: str | float | None = None,
     drop: Iterable[str] = (),
+    after: Iterable[str] = (),
     test: str | float | Path = "0.2",
     groups: str | None = None,
     time: str | None = None,
@@ -225,6 +231,9 @@ def load_data(
         ``"12 * MonthlyCharges"``. Without them the study is about class imbalance alone.
     drop : iterable of str, default=()
         Columns that are not features. Costs may use them.
+    after : iterable of str, default=()
+        Columns that are known only after the decision, such as a donation. They are not features; costs that use them
+        are judged by the true values, and decided by estimates. They may be missing.
     test : str, float or path, default="0.2"
         A share of the records; a file of the same layout; or "COLUMN>VALUE" (or >=), to test on what came later.
     groups : str, default=None
@@ -257,13 +266,14 @@ def load_data(
             if note.startswith(f"column {target!r} is left out"):
                 raise StudyError(f"--target {target!r}: {note}")
         raise StudyError(f"--target {target!r}: {path.name} has no such column{did_you_mean(target, frame.columns)}")
-    dropped = _to_drop(drop, frame.columns, target)
+    dropped = _named(drop, frame.columns, target, "--drop")
+    afterwards = _named(after, frame.columns, target, "--after")
     frame, test_part = _take_part(frame, test)
     is_positive, labels = _classes(frame.get_column(target), target, positive)
     classes = (_label(labels[0]), _label(labels[1]))
     if positive is None:
         notes.append(f"{classes[1]!r} is taken for the positive class of {target!r}: --positive would change that")
-    costs = _costs(frame, fp_cost, fn_cost)
+    costs, after_costs = _costs(frame, fp_cost, fn_cost, afterwards, is_positive)
     if groups is not None and time is not None:
         raise StudyError("--groups and --time cannot be had together: choose what matters more")
     divided = {
@@ -274,7 +284,9 @@ def load_data(
     by = {column for column in (groups, time, test_part.column) if column is not None} - {target}
     for column in sorted(by - set(dropped)):
         notes.append(f"column {column!r} is no feature: records are divided by it")
-    features = _features(frame.drop(target, *{*dropped, *by}), path.name, notes)
+    if after_costs is not None and (n := after_costs.n_unknown(is_positive)):
+        notes.append(f"the cost of {n:,} records is not known afterwards either: they are judged by its estimate")
+    features = _features(frame.drop(target, *{*dropped, *afterwards, *by}), path.name, notes)
     if not features.width:
         raise StudyError(f"{path.name} has no features: besides {target!r}, no column is left to learn from")
     data = StudyData(
@@ -294,6 +306,7 @@ def load_data(
                 "fp_cost": fp_cost,
                 "fn_cost": fn_cost,
                 "drop": dropped,
+                "after": afterwards,
                 "test": str(Path(str(test)).absolute()) if Path(str(test)).exists() else str(test),
                 "groups": groups,
                 "time": time,
@@ -304,16 +317,18 @@ def load_data(
             "fp_cost": None if fp_cost is None else str(fp_cost),
             "fn_cost": None if fn_cost is None else str(fn_cost),
             "drop": dropped,
+            "after": afterwards,
             "groups": groups,
             "time": time,
             "test": test_part.description if time is None or test_part.rows is not None else "the latest records",
             "features": kinds_of(features),
-            "cost_columns": kinds_of(_cost_columns(frame, fp_cost, fn_cost)),
+            "cost_columns": kinds_of(_cost_columns(frame, fp_cost, fn_cost).drop(afterwards, strict=False)),
             "notes": notes,
         },
         groups=divided.get("--groups"),
         time=divided.get("--time"),
         file_labels=labels,
+        after=after_costs,
     )
     learning, tested = data.split(0)  # says so where that cannot be done
     data.info["per_day"] = _per_day(frame, time or test_part.column, tested)
@@ -345,15 +360,15 @@ def _per_day(frame: pl.DataFrame, column: str | None, rows: Rows) -> float | Non
     return rows.size / days if days > 0 else None
 
 
-def _to_drop(drop: Iterable[str], columns: list[str], target: str) -> list[str]:
-    """Return the columns to drop: each item is a name, or several with commas between them."""
+def _named(given: Iterable[str], columns: list[str], target: str, what: str) -> list[str]:
+    """Return columns that are no features: each item is a name, or several with commas between them."""
     found: list[str] = []
-    for item in [drop] if isinstance(drop, str) else drop:
+    for item in [given] if isinstance(given, str) else given:
         for name in [item] if item in columns else [part.strip() for part in item.split(",") if part.strip()]:
             if name not in columns:
-                raise StudyError(f"--drop {name!r}: there is no such column{did_you_mean(name, columns)}")
+                raise StudyError(f"{what} {name!r}: there is no such column{did_you_mean(name, columns)}")
             if name == target:
-                raise StudyError(f"--drop {name!r}: this is the target, which is no feature anyway")
+                raise StudyError(f"{what} {name!r}: this is the target, which is no feature anyway")
             if name not in found:
                 found.append(name)
     return found
@@ -419,18 +434,32 @@ def _cost_columns(frame: pl.DataFrame, *costs: str | float | None) -> pl.DataFra
     return pl.DataFrame([frame.get_column(name) for name in sorted(names)])
 
 
-def _costs(frame: pl.DataFrame, fp_cost: str | float | None, fn_cost: str | float | None) -> Costs | None:
+def _costs(
+    frame: pl.DataFrame,
+    fp_cost: str | float | None,
+    fn_cost: str | float | None,
+    afterwards: list[str],
+    positive: Bools,
+) -> tuple[Costs | None, AfterCosts | None]:
+    """Return what mistakes cost, and how it is estimated where columns are known only afterwards."""
     given = {"--fp-cost": fp_cost, "--fn-cost": fn_cost}
     missing = [what for what, cost in given.items() if cost is None]
     if len(missing) == 2:
-        return None
+        return None, None
     if missing:
         other = next(what for what in given if what not in missing)
         raise StudyError(f"{other} is given and {missing[0]} is not: give both, or none to study class imbalance alone")
-    fp, fn = (evaluate_cost(parse(cost, what=what), frame) for what, cost in given.items() if cost is not None)
-    if not np.any(fp) and not np.any(fn):
+    columns = _cost_columns(frame, fp_cost, fn_cost)
+    after = None
+    if not set(columns.columns).isdisjoint(afterwards):
+        after = AfterCosts(columns, tuple(afterwards), str(fp_cost), str(fn_cost))
+        costs = after.charged(positive)
+    else:
+        fp, fn = (evaluate_cost(parse(cost, what=what), frame) for what, cost in given.items() if cost is not None)
+        costs = Costs(fp=fp, fn=fn)
+    if not np.any(costs.fp) and not np.any(costs.fn):
         raise StudyError(f"--fp-cost {str(fp_cost)!r} and --fn-cost {str(fn_cost)!r} are 0: no mistake costs anything")
-    return Costs(fp=fp, fn=fn)
+    return costs, after
 
 
 def evaluate_cost(cost: Expression, frame: pl.DataFrame, *, first_record: int = 1) -> float | NDArray[np.float64]:
@@ -440,7 +469,7 @@ def evaluate_cost(cost: Expression, frame: pl.DataFrame, *, first_record: int = 
     --------
     >>> import polars as pl
     >>> from stakes.study.data import evaluate_cost
-    >>> from stakes.study.expressions import parse
+    >>> from stakes._expressions import parse
     >>> evaluate_cost(parse("greatest(12 * charge - 100, 0)", what="--fn-cost"), pl.DataFrame({"charge": [5, 20]}))
     array([  0., 140.])
     """

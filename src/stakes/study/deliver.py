@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from stakes._estimation import ForeseenCost
 from stakes.costs import Costs
 from stakes.decision.calibration import PlattLogit
 from stakes.delivered import DeliveredClassifier
@@ -76,7 +77,16 @@ class Delivery:
         else:
             inner = self._single(row, everything)
         probability = None if row["probability"] is None else PlattLogit(**json.loads(row["probability"]))
-        return DeliveredClassifier(inner, self.data.labels, self.data.frame.columns, probability)
+        return DeliveredClassifier(
+            inner, self.data.labels, self.data.frame.columns, probability, self._foreseen_costs(everything)
+        )
+
+    def _foreseen_costs(self, everything: bool) -> dict[str, ForeseenCost]:
+        """Return the costs that the model estimates: by the records that it is trained on."""
+        if self.data.after is None:
+            return {}
+        rows = np.arange(len(self.data)) if everything else self.data.split(self.config.seed)[0]
+        return self.data.after.fit(self.data.frame, self.data.positive, rows)
 
     def _single(self, row: dict[str, Any], everything: bool) -> Any:
         """Return one trained classifier with the decision of a row."""
@@ -88,7 +98,7 @@ class Delivery:
         return model
 
     def _train(self, unit: Unit, row: dict[str, Any], everything: bool) -> Any:
-        prepared = prepare(self.data, self.config.seed).priced(row["decision_costs"])
+        prepared = prepare(self.data, self.config).priced(row["decision_costs"])
         records = prepared.everything() if everything else prepared.learning
         return fit_unit(self.config, unit, records)
 

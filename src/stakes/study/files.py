@@ -14,8 +14,8 @@ from typing import IO, Any, NamedTuple
 
 import polars as pl
 
+from stakes._expressions import did_you_mean, in_records
 from stakes.exceptions import StudyError
-from stakes.study.expressions import did_you_mean, in_records
 
 __all__ = [
     "KINDS", "as_kind", "check_finite", "column_names", "conform", "kinds_of", "read_batches", "read_file", "tidy",

@@ -92,7 +92,7 @@ class Findings:
 
 def find(results: pl.DataFrame, data: StudyData, config: Config, store: Store) -> Findings:
     """Put the results of all units that were run together, let models decide together, and choose."""
-    prepared = prepare(data, config.seed)
+    prepared = prepare(data, config)
     folds = data.folds(config.folds, repeat=0, seed=config.seed)
     judged = folds.all_judged
     learning = prepared.learning.take(judged)

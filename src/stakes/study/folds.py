@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from stakes._typing import Bools
 
-__all__ = ["Folds", "cut_in_time", "divide", "forward_folds", "random_folds"]
+__all__ = ["ONLY_TRAINS", "Folds", "cut_in_time", "divide", "forward_folds", "random_folds"]
 
 Rows = NDArray[np.intp]
 

@@ -68,30 +68,46 @@ class Prepared:
         return Prepared(*(replace(part, costs=pair, known_costs=None) for part in (self.learning, self.test)))
 
     def everything(self) -> Records:
-        """Return learning and test records together; what is known of their costs does not matter for training."""
+        """Return learning and test records together."""
         both = (self.learning, self.test)
         frame, bins = pl.concat([part.X.X for part in both]), np.concatenate([part.X.bins for part in both])
-        fp, fn = (np.concatenate([part.costs.arrays(len(part))[side] for part in both]) for side in (0, 1))
         positive = np.concatenate([part.positive for part in both])
-        return Records(Binned(frame, self.learning.X.binning, bins), positive, Costs(fp=fp, fn=fn))
+        costs = _joined([part.costs for part in both], both)
+        known = None if self.learning.known_costs is None else _joined([part.known for part in both], both)
+        return Records(Binned(frame, self.learning.X.binning, bins), positive, costs, known_costs=known)
 
 
-_latest: tuple[tuple[str, int], Prepared] | None = None
+def _joined(costs: Sequence[Costs], parts: Sequence[Records]) -> Costs:
+    fp, fn = (
+        np.concatenate([cost.arrays(len(part))[side] for cost, part in zip(costs, parts, strict=True)])
+        for side in (0, 1)
+    )
+    return Costs(fp=fp, fn=fn)
 
 
-def prepare(data: StudyData, seed: int) -> Prepared:
-    """Return the records of a study; the latest ones are kept, because the units of a study come one after another."""
+_latest: tuple[tuple[Any, ...], Prepared] | None = None
+
+
+def prepare(data: StudyData, config: Config, repeat: int = 0) -> Prepared:
+    """Return the records of a study; the latest ones are kept, because the units of a study come one after another.
+
+    What is known of costs beforehand may be estimated in the folds of a repeat.
+    """
     global _latest
-    key = (data.fingerprint(), seed)
+    key = (data.fingerprint(), config.seed, *(() if data.after is None else (config.folds, repeat)))
     if _latest is None or _latest[0] != key:
-        parts = [data.frame[rows] for rows in data.split(seed)]
+        split = data.split(config.seed)
+        parts = [data.frame[rows] for rows in split]
         binning = Binning().fit(table_of(parts[0]))
+        costs, known = data.costs or Costs(fp=1.0, fn=1.0), data.known_costs
+        if data.after is not None:
+            folds = data.folds(config.folds, repeat=repeat, seed=config.seed)
+            costs, known = data.after.costs(data.frame, data.positive, split[0], folds)
         made = []
-        for frame, rows in zip(parts, data.split(seed), strict=True):
+        for frame, rows in zip(parts, split, strict=True):
             binned = Binned(frame, binning, binning.transform(table_of(frame)))
-            costs = Costs(fp=1.0, fn=1.0) if data.costs is None else data.costs[rows]
-            known = None if data.known_costs is None else data.known_costs[rows]
-            made.append(Records(binned, data.positive[rows], costs, known_costs=known))
+            foreseen = None if known is None else known[rows]
+            made.append(Records(binned, data.positive[rows], costs[rows], known_costs=foreseen))
         _latest = key, Prepared(*made)
     return _latest[1]
 
@@ -119,20 +135,25 @@ def features_for(method: str, records: Records, rows: Rows | None = None) -> Any
 
 def fit_unit(config: Config, unit: Unit, records: Records, rows: Rows | None = None, n_jobs: int = 1) -> Any:
     """Return the classifier of a unit, trained by the unit's training costs on some of the records."""
-    positive = records.positive if rows is None else records.positive[rows]
-    costs = records.costs if rows is None else records.costs[rows]
+    some = records.with_features(None)
+    some = some if rows is None else some.take(rows)
+    positive, costs, known = some.positive, some.costs, some.known_costs
     pair = training_costs(unit.train_costs)
     if pair is not None:
-        costs = pair
+        costs, known = pair, None
     elif unit.train_costs == "class means" and unit.method not in _CONSTANT:
-        costs = costs.class_means(positive.astype(np.int64))
+        costs, known = costs.class_means(positive.astype(np.int64)), None
     # Otherwise the real ones: methods that train without costs use them on their validation records only, and those
     # that know constant costs alone reduce them to class means themselves.
     with warnings.catch_warnings():
         # A study is about figures: a method whose training degenerates is far down the leaderboard.
         warnings.simplefilter("ignore", StakesWarning)
         return make_unit_classifier(config, unit, n_jobs).fit(
-            features_for(unit.method, records, rows), positive.astype(np.int64), fp_cost=costs.fp, fn_cost=costs.fn
+            features_for(unit.method, records, rows),
+            positive.astype(np.int64),
+            fp_cost=costs.fp,
+            fn_cost=costs.fn,
+            known_costs=known,
         )
 
 
@@ -145,7 +166,7 @@ def run_unit(data: StudyData, config: Config, unit: Unit, ratios: Sequence[str] 
     `ratios` are pairs of costs to decide by, where the data has none. The model is that of the first repeat; other
     repeats have none, and no figures on the test records.
     """
-    prepared = prepare(data, config.seed)
+    prepared = prepare(data, config, unit.repeat)
     folds = data.folds(config.folds, repeat=unit.repeat, seed=config.seed)
     settings = _decision_costs(unit, ratios)
     # Methods that train without costs are trained once for all pairs of costs.

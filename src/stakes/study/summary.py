@@ -81,6 +81,7 @@ def _question(findings: Findings, not_tried: list[str]) -> dict[str, Any]:
         "negative": data.classes[0],
         "fp_cost": info.get("fp_cost"),
         "fn_cost": info.get("fn_cost"),
+        "after": info.get("after", []),
         "test": info.get("test"),
         "groups": info.get("groups"),
         "time": info.get("time"),

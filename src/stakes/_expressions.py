@@ -67,16 +67,17 @@ class Expression:
     _tree: ast.expr
     _leaves: dict[str, float | str]  # numbers and columns, by the names that stand for them
 
-    def evaluate(self, frame: pl.DataFrame, *, first_record: int = 1) -> Value:
+    def evaluate(self, frame: pl.DataFrame, *, first_record: int = 1, may_be_missing: bool = False) -> Value:
         """Return the value for each record of a frame; a single number where the expression has no columns.
 
         Values are finite: a missing value, or a division by zero, is an error, which names the records as they are
-        numbered in the user's file, where the first of them is `first_record`.
+        numbered in the user's file, where the first of them is `first_record`. With `may_be_missing`, what is computed
+        of missing values is NaN.
         """
         inputs = {name: self._column(frame, name) for name in self.columns}
         with np.errstate(all="ignore"):
             value = np.asarray(self._compute(self._tree, inputs, first_record))
-        if np.isnan(value).any():
+        if np.isnan(value).any() and not may_be_missing:
             self._refuse(np.isnan(value), self._why_missing(inputs, np.isnan(value)), first_record)
         self._refuse(np.isinf(value), "too large a number", first_record)
         return value if self.columns else float(value)
@@ -114,7 +115,7 @@ class Expression:
         blank = [repr(name) for name, column in inputs.items() if np.isnan(column[missing.argmax()])]
         if not blank:
             return "not a number"
-        return f"{' and '.join(blank)} missing (coalesce(..., 0) would count what is missing as 0)"
+        return f"{' and '.join(blank)} missing (what is known only afterwards is named to a study by --after)"
 
     def _refuse(self, where: NDArray[np.bool_], why: str, first_record: int) -> None:
         if where.any():
@@ -156,7 +157,7 @@ def parse(expression: str | float, *, what: str) -> Expression:
     Examples
     --------
     >>> import polars as pl
-    >>> from stakes.study.expressions import parse
+    >>> from stakes._expressions import parse
     >>> frame = pl.DataFrame({"charge": [20.0, 55.0], "paid so far": [1, 3]})
     >>> parse('12 * charge - "paid so far"', what="--fn-cost").evaluate(frame)
     array([239., 657.])

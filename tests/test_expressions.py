@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from stakes._expressions import MAX_DEPTH, MAX_LENGTH, parse
 from stakes.exceptions import StudyError
-from stakes.study.expressions import MAX_DEPTH, MAX_LENGTH, parse
 
 FRAME = pl.DataFrame(
     {
@@ -139,9 +139,9 @@ def test_arithmetic_is_that_of_python(text: str) -> None:
         ("charge / (months - months)", "division by zero in 3 records, the first of them record 1"),
         ("least(5, 1 / charge)", "division by zero in record 3"),
         ("1 / 0", "division by zero"),
-        ("gap + 1", "'gap' missing (coalesce(..., 0) would count what is missing as 0) in record 2"),
+        ("gap + 1", "'gap' missing (what is known only afterwards is named to a study by --after) in record 2"),
         ("greatest(gap, 0)", "'gap' missing"),
-        ("nan * 2", "'nan' missing (coalesce(..., 0) would count what is missing as 0) in record 3"),
+        ("nan * 2", "'nan' missing (what is known only afterwards is named to a study by --after) in record 3"),
         ("sqrt(abs)", "not a number in 2 records, the first of them record 1"),
         ("log(0 - 1)", "not a number"),
         ("1e308 * 10", "too large a number"),

@@ -1,0 +1,178 @@
+"""Costs that are known only after the decision: judged by the true ones, decided by estimates.
+
+The cost of missing a record is charged to positive records alone, that of acting on it to negative ones. So a column
+that is known only afterwards is estimated for a cost by a regression on the records that the cost is charged to, where
+it is known (the donations of donors): the expected cost of leaving a record alone is its probability times the
+estimate. No record's estimate is by a regression that has seen it.
+
+Training goes by the true costs of what is charged, and by the estimates of what is not (the donation of somebody who
+did not give). Everything that decides, or is tuned to decide, sees estimates only.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from stakes._estimation import AmountEstimator, ForeseenCost
+from stakes._expressions import Expression, in_records, parse
+from stakes._regression import amount_regressor
+from stakes._typing import Bools, Floats
+from stakes.costs import Costs
+from stakes.exceptions import CostsError, StudyError
+from stakes.study.folds import ONLY_TRAINS, Folds
+
+__all__ = ["AfterCosts", "KnownCosts"]
+
+Rows = NDArray[np.intp]
+NAMES = ("fp_cost", "fn_cost")
+
+
+class KnownCosts(NamedTuple):
+    """The costs of some records: what mistakes turn out to cost, and what is known of that when deciding."""
+
+    actual: Costs
+    known: Costs
+
+
+@dataclass(frozen=True, eq=False)
+class AfterCosts:
+    """Costs by formulas over columns of which some are known only after the decision.
+
+    Attributes
+    ----------
+    frame : polars.DataFrame
+        The columns of the formulas, for all records; those that are known only afterwards may be missing.
+    after : tuple of str
+        The columns that are known only afterwards.
+    fp_cost, fn_cost : str
+        The formulas.
+
+    Examples
+    --------
+    >>> import numpy as np, polars as pl
+    >>> from stakes.study.after import AfterCosts
+    >>> after = AfterCosts(pl.DataFrame({"donation": [20.0, None, 5.0]}), ("donation",), "0.68", "donation - 0.68")
+    >>> after.charged(np.array([True, False, True])).fn
+    array([19.32, 11.82,  4.32])
+    """
+
+    frame: pl.DataFrame
+    after: tuple[str, ...]
+    fp_cost: str
+    fn_cost: str
+
+    @cached_property
+    def _formulas(self) -> dict[str, Expression]:
+        texts = {"fp_cost": self.fp_cost, "fn_cost": self.fn_cost}
+        return {name: parse(text, what=f"--{name.replace('_', '-')}") for name, text in texts.items()}
+
+    def _of_cost(self, name: str) -> list[str]:
+        """Return the columns of a cost that are known only afterwards."""
+        return [column for column in self._formulas[name].columns if column in self.after]
+
+    def _actual(self, positive: Bools) -> dict[str, float | Floats]:
+        """Return both costs; where they are not charged, or not known, those that are estimated are NaN."""
+        found: dict[str, float | Floats] = {}
+        for name, formula in self._formulas.items():
+            value = formula.evaluate(self.frame, may_be_missing=bool(self._of_cost(name)))
+            if self._of_cost(name):
+                value = np.where(_charged(name, positive), value, np.nan)
+                if np.isnan(value).all():
+                    raise StudyError(
+                        f"{formula.what} {formula.text!r} is not known of any record that it is charged to"
+                    )
+            negative = np.flatnonzero(np.atleast_1d(np.asarray(value) < 0))
+            if negative.size:
+                raise StudyError(
+                    f"{formula.what} {formula.text!r}: a negative cost ({np.atleast_1d(value)[negative[0]]:g}) in "
+                    f"{in_records(negative)}: check its sign, or write greatest(..., 0)"
+                )
+            found[name] = value
+        return found
+
+    def charged(self, positive: Bools) -> Costs:
+        """Return what mistakes turn out to cost; the mean cost stands where that is not charged, or not known."""
+        actual = self._actual(positive)
+        return _costs({name: _filled(value, float(np.nanmean(value))) for name, value in actual.items()})
+
+    def n_unknown(self, positive: Bools) -> int:
+        """Return how many records lack a cost that is charged to them: they are judged by the estimate."""
+        actual = self._actual(positive)
+        return sum(
+            int(np.isnan(np.broadcast_to(value, positive.size))[_charged(name, positive)].sum())
+            for name, value in actual.items()
+        )
+
+    def fit(self, X: pl.DataFrame, positive: Bools, rows: Rows) -> dict[str, ForeseenCost]:
+        """Return the costs that need estimates, with regressions fitted to some of the records."""
+        found = {}
+        for name, formula in self._formulas.items():
+            amounts = {}
+            for column in self._of_cost(name):
+                try:
+                    amounts[column] = AmountEstimator(amount_regressor()).fit(
+                        X[rows], self._amount(name, column, positive)[rows], what=f"--after {column!r}"
+                    )
+                except CostsError as error:
+                    raise StudyError(str(error)) from None
+            if amounts:
+                found[name] = ForeseenCost(formula.text, formula.what, amounts)
+        return found
+
+    def _amount(self, name: str, column: str, positive: Bools) -> Floats:
+        """Return a column where a cost is charged, and NaN elsewhere: a donation of 0 of those who gave nothing too."""
+        values = self.frame.get_column(column).cast(pl.Float64).to_numpy()
+        return np.where(_charged(name, positive), values, np.nan)
+
+    def estimate(self, X: pl.DataFrame, positive: Bools, learning: Rows, folds: Folds) -> dict[str, Floats]:
+        """Return an estimate of each cost that needs one, for all records.
+
+        Those of learning records are by regressions on the records that the models of their fold are trained on, those
+        of all others by regressions on all learning records.
+        """
+        everywhere = self.fit(X, positive, learning)
+        found = {name: cost(X, self.frame) for name, cost in everywhere.items()}
+        for k in range(len(folds)):
+            rows = learning[folds.judged(k)]
+            for name, cost in self.fit(X, positive, learning[folds.trained(k)]).items():
+                found[name][rows] = cost(X[rows], self.frame[rows])
+        only_trains = learning[folds.fold == ONLY_TRAINS]
+        if only_trains.size:  # the first ones in time, which no earlier model can judge
+            for name, cost in self.fit(X, positive, only_trains).items():
+                found[name][only_trains] = self._out_of_fold(name, cost, X, positive, only_trains)
+        return found
+
+    def _out_of_fold(self, name: str, cost: ForeseenCost, X: pl.DataFrame, positive: Bools, rows: Rows) -> Floats:
+        """Return the estimates of records that regressions were fitted to, by folds of these records."""
+        rng = np.random.default_rng(0)
+        amounts = {
+            column: amount.out_of_fold(X[rows], self._amount(name, column, positive)[rows], rng)
+            for column, amount in cost.amounts.items()
+        }
+        return cost.given(amounts, self.frame[rows])
+
+    def costs(self, X: pl.DataFrame, positive: Bools, learning: Rows, folds: Folds) -> KnownCosts:
+        """Return the costs of all records: a cost that nobody is charged, or that is not known, is the estimate."""
+        actual, estimated = self._actual(positive), self.estimate(X, positive, learning, folds)
+        known = {name: estimated.get(name, value) for name, value in actual.items()}
+        filled = {name: _filled(value, known[name]) for name, value in actual.items()}
+        return KnownCosts(_costs(filled), _costs(known))
+
+
+def _charged(name: str, positive: Bools) -> Bools:
+    """Return the records that a cost is charged to: false negatives are positive."""
+    return positive if name == "fn_cost" else ~positive
+
+
+def _filled(value: float | Floats, other: float | Floats) -> float | Floats:
+    return np.where(np.isnan(value), other, value) if np.ndim(value) else value
+
+
+def _costs(found: dict[str, float | Floats]) -> Costs:
+    return Costs(fp=found["fp_cost"], fn=found["fn_cost"])
