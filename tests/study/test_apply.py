@@ -245,7 +245,7 @@ BAD = [
     (lambda f: f.drop("tenure"), {}, "new.csv has no column 'tenure', which is needed"),
     (last("tenure", "long"), {}, "column 'tenure' of new.csv is 'long' in record 100"),
     (last("tenure", float("inf")), {}, "infinite in record 100"),
-    (last(CHARGE, None), {}, "would count what is missing as 0) in record 100"),
+    (last(CHARGE, None), {}, "named to a study by --after) in record 100"),
     (last(CHARGE, -1.0), {}, "a negative cost (-2) in record 100"),
     (None, {"fn_cost": "1 / (tenure - tenure)"}, "division by zero"),
     (None, {"fn_cost": "read_csv('x')"}, "there is no function 'read_csv'"),

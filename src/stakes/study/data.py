@@ -431,7 +431,7 @@ def _float(text: str) -> float | None:
 
 def _cost_columns(frame: pl.DataFrame, *costs: str | float | None) -> pl.DataFrame:
     names = {name for cost in costs if cost is not None for name in parse(cost, what="a cost").columns}
-    return pl.DataFrame([frame.get_column(name) for name in sorted(names)])
+    return pl.DataFrame([frame.get_column(name) for name in sorted(names) if name in frame.columns])
 
 
 def _costs(
@@ -449,13 +449,13 @@ def _costs(
     if missing:
         other = next(what for what in given if what not in missing)
         raise StudyError(f"{other} is given and {missing[0]} is not: give both, or none to study class imbalance alone")
-    columns = _cost_columns(frame, fp_cost, fn_cost)
+    formulas = [parse(cost, what=what) for what, cost in given.items() if cost is not None]
     after = None
-    if not set(columns.columns).isdisjoint(afterwards):
-        after = AfterCosts(columns, tuple(afterwards), str(fp_cost), str(fn_cost))
+    if any(column in afterwards for formula in formulas for column in formula.columns):
+        after = AfterCosts(_cost_columns(frame, fp_cost, fn_cost), tuple(afterwards), str(fp_cost), str(fn_cost))
         costs = after.charged(positive)
     else:
-        fp, fn = (evaluate_cost(parse(cost, what=what), frame) for what, cost in given.items() if cost is not None)
+        fp, fn = (evaluate_cost(formula, frame) for formula in formulas)
         costs = Costs(fp=fp, fn=fn)
     if not np.any(costs.fp) and not np.any(costs.fn):
         raise StudyError(f"--fp-cost {str(fp_cost)!r} and --fn-cost {str(fn_cost)!r} are 0: no mistake costs anything")
