@@ -18,7 +18,7 @@ import pytest
 
 from stakes import CostBaggingClassifier, CostBoostClassifier, Decision, MetaCostClassifier
 from stakes.datasets import make_churn
-from stakes.exceptions import ModelFileError, StudyError
+from stakes.exceptions import ColumnTypeWarning, ModelFileError, StudyError
 from stakes.persist import read_info, save
 from stakes.study.apply import apply_model, score_to_probability
 from stakes.study.data import StudyData, load_data
@@ -226,7 +226,8 @@ def test_columns_may_come_in_any_order_and_with_gaps(made: Any, tmp_path: Path) 
 def test_a_category_never_seen_is_no_error(made: Any, tmp_path: Path) -> None:
     text = next(name for name, kind in made[2].info["features"].items() if kind == "text")
     new = write(records(20).with_columns(pl.lit("never seen").alias(text)), tmp_path / "new.csv")
-    assert apply_model(made[0], new, tmp_path / "out.csv").n_records == 20
+    with pytest.warns(ColumnTypeWarning, match="'never seen': they are taken for missing"):
+        assert apply_model(made[0], new, tmp_path / "out.csv").n_records == 20
 
 
 def last(name: str, value: Any) -> Callable[[pl.DataFrame], pl.DataFrame]:
