@@ -39,12 +39,20 @@ class CostClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
     __metadata_request__fit = _COSTS_REQUESTED
     __metadata_request__predict = _COSTS_REQUESTED
     __metadata_request__predict_proba = _COSTS_REQUESTED
+    __metadata_request__predict_log_proba = _COSTS_REQUESTED
+    __metadata_request__decision_function = _COSTS_REQUESTED
     __metadata_request__score = _COSTS_REQUESTED
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
         return tags
+
+    @property
+    def n_classes_(self) -> int:
+        """The number of classes: two."""
+        check_is_fitted(self)
+        return self.classes_.size
 
     @property
     def _positive(self) -> int:
@@ -142,6 +150,32 @@ class CostClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         found = self._matrix_of(X, given, needed=needed)
         return _costs(found).for_records(n) if len(found) == len(COST_NAMES) else None
 
+    def predict_log_proba(
+        self,
+        X: Any,
+        *,
+        fp_cost: ArrayLike | None = None,
+        fn_cost: ArrayLike | None = None,
+        tp_cost: ArrayLike | None = None,
+        tn_cost: ArrayLike | None = None,
+    ) -> NDArray[np.float64]:
+        """Return the logarithms of what `predict_proba` returns, minus infinity for 0.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_records, n_features)
+            Features.
+        fp_cost, fn_cost, tp_cost, tn_cost : float or array-like of shape (n_records,), default=None
+            As in `predict_proba`.
+
+        Returns
+        -------
+        logarithms : ndarray of shape (n_records, 2)
+        """
+        shares = self.predict_proba(X, fp_cost=fp_cost, fn_cost=fn_cost, tp_cost=tp_cost, tn_cost=tn_cost)
+        with np.errstate(divide="ignore"):
+            return np.log(shares)
+
     def score(
         self,
         X: Any,
@@ -173,7 +207,11 @@ class CostClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         """
         check_is_fitted(self)
         given = {"fp_cost": fp_cost, "fn_cost": fn_cost, "tp_cost": tp_cost, "tn_cost": tn_cost}
-        predicted = self.predict(X, **given)
+        return self._savings(X, y, self.predict(X, **given), sample_weight, given)
+
+    def _savings(
+        self, X: Any, y: Any, predicted: NDArray[Any], sample_weight: ArrayLike | None, given: dict[str, Any]
+    ) -> float:
         matrix = self._matrix_of(X, given, needed=True)
         _costs(matrix)  # the checks of the front door
         fp, fn, tp, tn = check_costs(len(predicted), "X", **matrix)

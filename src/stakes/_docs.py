@@ -39,6 +39,10 @@ fp_cost, fn_cost : float, default=1
 [positive_label]
 pos_label : label, default=None
     The positive class; the larger of the two labels by default.
+[class_weight]
+class_weight : dict or "balanced", default=None
+    How often the records of each class count, besides `sample_weight`: a number for each label, or numbers by which
+    both classes weigh the same. What mistakes cost is better told by `fp_cost` and `fn_cost`.
 [costs_and_label]
 {constant_costs}
 cost_estimator : regressor or dict, default=None

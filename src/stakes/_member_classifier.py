@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Self
 
@@ -13,6 +13,7 @@ from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 from sklearn.model_selection import train_test_split
 from sklearn.utils import Tags, check_consistent_length
+from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from stakes._base import COST_NAMES, CostClassifier
@@ -34,7 +35,7 @@ from stakes.records import Records
 from stakes.table import check_table, read_table
 from stakes.tree.binning import Binned, Binning
 
-__all__ = ["CONSTRAINTS", "MemberClassifier", "ValidationRecords"]
+__all__ = ["CLASS_WEIGHT", "CONSTRAINTS", "MemberClassifier", "ValidationRecords"]
 
 CONSTRAINTS = {
     "decision": Constraint(
@@ -44,6 +45,10 @@ CONSTRAINTS = {
     ),
     "validation": fraction("auto", None),
 }
+CLASS_WEIGHT = Constraint(
+    lambda value: value is None or isinstance(value, Mapping) or (isinstance(value, str) and value == "balanced"),
+    "is not valid: give a dict from labels to weights, 'balanced' or None",
+)
 
 
 class ValidationRecords:
@@ -167,7 +172,7 @@ class MemberClassifier(CostClassifier):
         check_consistent_length(X, positive)
         n = positive.size
         given = {"fp_cost": fp_cost, "fn_cost": fn_cost, "tp_cost": tp_cost, "tn_cost": tn_cost}
-        weight = None if sample_weight is None else self._weights(sample_weight, positive)
+        weight = self._weights(sample_weight, positive, y)
         rng = generator(self.random_state)
         rows, held_out = self._hold_out(positive, weight, explicit=X_val is not None, rng=rng)
         X_train = take_rows(X, rows) if held_out.size else X
@@ -211,8 +216,14 @@ class MemberClassifier(CostClassifier):
         """Set the parameters so that they ask for a decision."""
         self.decision = decision
 
-    def _weights(self, sample_weight: ArrayLike, positive: Bools) -> Floats:
+    def _weights(self, sample_weight: ArrayLike | None, positive: Bools, y: Any) -> Floats | None:
+        """Return how often each record counts, None for once: by its own weight, and that of its class."""
+        of_class = getattr(self, "class_weight", None)
+        if sample_weight is None and of_class is None:
+            return None
         weight = record_weights(sample_weight, positive.size, "X")
+        if of_class is not None:
+            weight = weight * compute_sample_weight(of_class, self._labels(y))
         for of_class, name in ((positive, "positive"), (~positive, "negative")):
             if not weight[of_class].sum() > 0:
                 raise ValueError(f"sample_weight is zero for all records of the {name} class: both are needed")
@@ -538,6 +549,9 @@ class MemberClassifier(CostClassifier):
         """
         given = {"fp_cost": fp_cost, "fn_cost": fn_cost, "tp_cost": tp_cost, "tn_cost": tn_cost}
         check_is_fitted(self)
-        score = self.cut_.scores(self._read_by(self.reader_, X, given, needed=False)[0])
+        return self._shares(self.cut_.scores(self._read_by(self.reader_, X, given, needed=False)[0]))
+
+    def _shares(self, score: Floats) -> Floats:
+        """Return scores as shares of both classes, in the order of `classes_`."""
         columns = (1.0 - score, score) if self._positive == 1 else (score, 1.0 - score)
         return np.column_stack(columns)

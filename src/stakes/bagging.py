@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,14 +19,15 @@ from stakes._member_classifier import MemberClassifier, ValidationRecords
 from stakes._members import ModelMembers, TreeMembers
 from stakes._progress import progress
 from stakes._typing import Bools, Floats, Int32s
-from stakes._validation import Constraint, boolean, choice, fraction
+from stakes._validation import Constraint, boolean, choice, fraction, whole
 from stakes.cost_tree import CostTreeClassifier
 from stakes.decision.decision import Decision
 from stakes.decision.reader import Votes
 from stakes.metrics import savings_score, total_cost
 from stakes.records import Records
-from stakes.sampling.base import Sample
+from stakes.sampling.base import MemberSampler, Sample
 from stakes.sampling.draws import Draws
+from stakes.sampling.rejection import Bootstrap
 from stakes.tree.leaves import SMOOTHED
 from stakes.tree.nodes import Nodes
 from stakes.tree.recipe import TreeRecipe
@@ -35,6 +37,12 @@ __all__ = ["CostBaggingClassifier"]
 
 # Members that are ensembles, fitted to fewer records than this, are made one after the other (measured).
 FEW_RECORDS = 4096
+
+
+MAX_SAMPLES = Constraint(
+    lambda value: whole(1, optional=True).accepts(value) or (isinstance(value, float) and 0 < value <= 1),
+    "is not valid: give a whole number of at least 1, a share of the records in (0, 1], or None",
+)
 
 
 @documented
@@ -51,6 +59,11 @@ class CostBaggingClassifier(EnsembleClassifier):
     sampling : {"under", "over", "hybrid", "smote", "cpr"} or sampler, default=None
         How each member's sample is drawn by the costs, instead of the bootstrap (None), which also takes the place of
         samples that equal costs would leave as large as the records. Samplers of imbalanced-learn are accepted too.
+    max_samples : int or float, default=None
+        How many records to draw for each member where there is no `sampling`: a number, or a share of all. None draws
+        as many as there are.
+    bootstrap : bool, default=True
+        Whether records are drawn with replacement where there is no `sampling`.
     presample : bool, default=False
         Sample once, and bootstrap the result for each member.
     weighted : bool, default=False
@@ -71,6 +84,10 @@ class CostBaggingClassifier(EnsembleClassifier):
     prior_correction : bool, default=False
         Take the costs out of the members' probabilities again: correct them for the class ratio of the samples (Elkan's
         formula), and count records instead of their weights in the leaves of weighted trees.
+    warm_start : bool, default=False
+        Keep the members of the last `fit`, and add to them up to `n_estimators`. The records must be the same. With a
+        seed the members are those of a new fit.
+    {class_weight}
     {costs_and_label}
     n_jobs : int, default=None
         How many threads to use; a joblib backend in force is used instead. Members that are ensembles themselves, on
@@ -85,7 +102,13 @@ class CostBaggingClassifier(EnsembleClassifier):
         For members that are trees, the mean gain of all splits on a feature: as shares of the whole, or, for the cost
         criterion, in units of money.
     oob_cost_, oob_savings_ : float
-        Total cost and savings of the decision in force on the records out of the bag, where there are any.
+        Total cost and savings of the decision in force on the records out of the bag, where there are any. The savings
+        are also `oob_score_`, because they are what `score` returns.
+    oob_decision_function_ : ndarray of shape (n_records, 2)
+        What `predict_proba` would return for the training records by the members that were not trained on them; NaN
+        where all were.
+    estimators_ : list
+        The members as classifiers of their own; ``len(forest)`` and ``forest[0]`` work, too.
 
     Examples
     --------
@@ -112,12 +135,16 @@ class CostBaggingClassifier(EnsembleClassifier):
         *,
         n_estimators: int = 100,
         sampling: Any = None,
+        max_samples: float | None = None,
+        bootstrap: bool = True,
         presample: bool = False,
         weighted: bool = False,
         features: str = "all",
         decision: Decision | None = None,
         validation: float | str | None = "auto",
         prior_correction: bool = False,
+        warm_start: bool = False,
+        class_weight: Any = None,
         fp_cost: float = 1.0,
         fn_cost: float = 1.0,
         cost_estimator: Any = None,
@@ -129,12 +156,16 @@ class CostBaggingClassifier(EnsembleClassifier):
         self.estimator = estimator
         self.n_estimators = n_estimators
         self.sampling = sampling
+        self.max_samples = max_samples
+        self.bootstrap = bootstrap
         self.presample = presample
         self.weighted = weighted
         self.features = features
         self.decision = decision
         self.validation = validation
         self.prior_correction = prior_correction
+        self.warm_start = warm_start
+        self.class_weight = class_weight
         self.fp_cost = fp_cost
         self.fn_cost = fn_cost
         self.cost_estimator = cost_estimator
@@ -145,7 +176,10 @@ class CostBaggingClassifier(EnsembleClassifier):
 
     _constraints: dict[str, Constraint] = EnsembleClassifier._constraints | {
         "features": choice("all", "per_split", "per_tree"),
+        "max_samples": MAX_SAMPLES,
+        "bootstrap": boolean(),
         "presample": boolean(),
+        "warm_start": boolean(),
         "weighted": boolean(),
         "prior_correction": boolean(),
         "validation": fraction("auto", "oob", None),
@@ -166,6 +200,8 @@ class CostBaggingClassifier(EnsembleClassifier):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
+        if self.sampling is not None and (self.max_samples is not None or not self.bootstrap):
+            raise ValueError("max_samples= and bootstrap= are about samples without sampling=: choose one of the two")
         if self.presample and self.sampling is None:
             raise ValueError("presample=True has nothing to do without sampling=: choose one, or presample=False")
         if self._tree is None:
@@ -179,6 +215,11 @@ class CostBaggingClassifier(EnsembleClassifier):
                 )
         elif self.weighted and self._tree.criterion == "cost":
             raise ValueError("weighted=True and criterion='cost' both count the costs: choose one of the two")
+
+    def _sampler(self) -> MemberSampler:
+        if self.sampling is None:
+            return Bootstrap(self.max_samples, replace=self.bootstrap)
+        return super()._sampler()
 
     def _leaves_records_out(self) -> bool:
         """Whether the records that a member's sample lacks are a fair sample of both classes."""
@@ -197,6 +238,8 @@ class CostBaggingClassifier(EnsembleClassifier):
         # Samplers that go by the ratio of costs change nothing where it is 1. Members on bootstraps then differ.
         changes = sampler.changes(records.positive, records.costs)
         first, *seeds = np.random.SeedSequence(int(rng.integers(2**63))).spawn(1 + self.n_estimators)
+        kept = self._kept_members(len(records))
+        seeds = seeds[len(kept) :]
         draws = Draws(
             sampler,
             records.positive,
@@ -214,7 +257,7 @@ class CostBaggingClassifier(EnsembleClassifier):
             base_rate = float(np.average(records.positive, weights=weight))
         if self._tree is not None:
             grown_by = sampler.grows_by if changes else ""
-            seen = self._grow(records, draws, seeds, base_rate, grown_by)
+            seen = self._grow(records, draws, seeds, base_rate, grown_by, kept)
             by_weight = self.weighted and not self.prior_correction
             acted = by_weight or by_sampling or self._recipe().prunes_by_cost
             # Trees that only grew by cost end in leaves of one class, whose labels are the same whatever it costs.
@@ -226,12 +269,33 @@ class CostBaggingClassifier(EnsembleClassifier):
                 leaf = SMOOTHED[grown_by]
         else:
             pass_costs = not self.weighted and not sampler.uses_costs
-            seen = self._fit_models(records, draws, seeds, base_rate, pass_costs=pass_costs)
+            seen = self._fit_models(records, draws, seeds, base_rate, kept, pass_costs=pass_costs)
             acted = self.weighted or by_sampling
             acted = acted or (pass_costs and any(getattr(model, "costs_acted_", False) for model in self.estimators_))
             self.votes_, leaf = Votes(), "frequency"
         self.default_decision_ = Decision(leaf=leaf, threshold="half" if acted else "cost")
+        self._seen = seen if self.warm_start else None
         return self._out_of_bag(everyone, seen)
+
+    def _kept_members(self, n: int) -> Kept:
+        """Return the members of the last fit that are to be kept, and which of `n` records each has seen."""
+        seen: Bools | None = getattr(self, "_seen", None)
+        if not self.warm_start or seen is None:
+            return Kept([], np.empty((n, 0), np.bool_))
+        if seen.shape[0] != n:
+            raise ValueError(f"warm_start=True needs the records of the last fit: {seen.shape[0]} then, {n} now")
+        n_kept = len(self.members_)
+        if self.n_estimators < n_kept:
+            raise ValueError(
+                f"n_estimators={self.n_estimators} must be larger or equal to len(estimators_)={n_kept} when "
+                "warm_start==True"
+            )
+        if self.n_estimators == n_kept:
+            warnings.warn("Warm-start fitting without increasing n_estimators does not fit new trees.", stacklevel=4)
+        if isinstance(self.members_, ModelMembers):
+            return Kept(self.members_.fitted(), seen)
+        trees = [self.members_.trees.tree(number) for number in range(n_kept)]
+        return Kept(trees, seen, (self.members_.growth,) * n_kept)
 
     def _out_of_bag(self, records: Records, seen: Bools) -> ValidationRecords | None:
         """Return the training records with the members that saw them, where they can serve for validation."""
@@ -257,7 +321,15 @@ class CostBaggingClassifier(EnsembleClassifier):
             return self._tree.recipe().n_features(self.n_features_in_)
         return max(1, self.n_features_in_ // 2)
 
-    def _grow(self, records: Records, draws: Draws, seeds: list[Any], base_rate: float | None, grown_by: str) -> Bools:
+    def _grow(
+        self,
+        records: Records,
+        draws: Draws,
+        seeds: list[Any],
+        base_rate: float | None,
+        grown_by: str,
+        kept: Kept,
+    ) -> Bools:
         learner = TreeLearner(records, self._recipe(), self.binning_.feature_bins_, self._bin_new)
         validation = records if self.validation is None else None
         if self.validation_ is not None:
@@ -269,16 +341,23 @@ class CostBaggingClassifier(EnsembleClassifier):
         )
         made = self._run(jobs, len(seeds), n_jobs=self.n_jobs)
         self.members_ = TreeMembers(
-            Trees.join(_given_away([nodes for nodes, *_ in made])),
+            Trees.join(_given_away([*kept.made, *(nodes for nodes, *_ in made)])),
             weighted=self.weighted,
             base_rate=base_rate,
             grown_by=grown_by,
-            growth=float(np.mean([growth for *_, growth in made])),
+            growth=float(np.mean([*kept.growth, *(growth for *_, growth in made)])),
         )
-        return np.stack([seen for _, seen, _ in made]).T
+        return np.column_stack([kept.seen, *(seen for _, seen, _ in made)])
 
     def _fit_models(
-        self, records: Records, draws: Draws, seeds: list[Any], base_rate: float | None, *, pass_costs: bool
+        self,
+        records: Records,
+        draws: Draws,
+        seeds: list[Any],
+        base_rate: float | None,
+        kept: Kept,
+        *,
+        pass_costs: bool,
     ) -> Bools:
         learner = ModelLearner(
             records.with_features(draws.X), self.estimator, self._class_labels, pass_costs=pass_costs
@@ -288,9 +367,10 @@ class CostBaggingClassifier(EnsembleClassifier):
             delayed(_fit_models)(learner, draws, part, shape, self.weighted) for part in _parts(seeds, self._n_threads)
         )
         # Ensembles fitted to few records are mostly Python code: threads would wait for one another.
-        alone = isinstance(self.estimator, MemberClassifier) and draws.sample_size(seeds[0]) < FEW_RECORDS
+        few = bool(seeds) and isinstance(self.estimator, MemberClassifier)
+        alone = few and draws.sample_size(seeds[0]) < FEW_RECORDS
         made = self._run(jobs, len(seeds), n_jobs=1 if alone else self.n_jobs)
-        models, columns, rates, seen = zip(*made, strict=True)
+        models, columns, rates = zip(*kept.made, *(model[:3] for model in made), strict=True)
         self.members_ = ModelMembers(
             models,
             self._class_labels[1],
@@ -298,7 +378,7 @@ class CostBaggingClassifier(EnsembleClassifier):
             base_rate=base_rate,
             sampled_rates=np.array(rates),
         )
-        return np.stack(seen).T
+        return np.column_stack([kept.seen, *(seen for *_, seen in made)])
 
     def _run(self, jobs: Any, n_members: int, *, n_jobs: int | None) -> list[Any]:
         n_parts = len(_parts(list(range(n_members)), self._n_threads))
@@ -360,6 +440,17 @@ class CostBaggingClassifier(EnsembleClassifier):
         return self._decode(outcome)
 
     @property
+    def oob_decision_function_(self) -> Floats:
+        """The shares of the classes for the training records, by the members that were not trained on them."""
+        self._oob()
+        return self._shares(self.cut_.scores(self._validation_readings(self.reader_)))
+
+    @property
+    def oob_score_(self) -> float:
+        """The score of the decision in force on the records out of the bag: the savings."""
+        return self.oob_savings_
+
+    @property
     def oob_cost_(self) -> float:
         """Total cost of the decision in force on the records out of the bag."""
         return self._oob_measure(total_cost)
@@ -368,6 +459,18 @@ class CostBaggingClassifier(EnsembleClassifier):
     def oob_savings_(self) -> float:
         """Savings of the decision in force on the records out of the bag."""
         return self._oob_measure(savings_score)
+
+
+@dataclass(frozen=True)
+class Kept:
+    """Members of an earlier fit, and which records each has seen, of shape (n_records, n_members)."""
+
+    made: list[Any]
+    seen: Bools
+    growth: tuple[float, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.made)
 
 
 def _parts(seeds: list[Any], n_threads: int) -> list[list[Any]]:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import warnings
+from math import inf
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from stakes._docs import documented
-from stakes._member_classifier import CONSTRAINTS, MemberClassifier, ValidationRecords
+from stakes._member_classifier import CLASS_WEIGHT, CONSTRAINTS, MemberClassifier, ValidationRecords
 from stakes._members import TreeMembers
 from stakes._typing import Bytes
 from stakes._validation import Constraint, boolean, choice, number, whole
@@ -53,6 +55,14 @@ class CostTreeClassifier(MemberClassifier):
         The least number of records in a node that is split, and in a leaf.
     max_features : int, float, "sqrt", "log2" or None, default=None
         How many features, drawn anew for each split, are looked at; None for all.
+    max_leaf_nodes : int, default=None
+        The largest number of leaves: those splits are kept that a tree has that splits the node of the largest gain
+        next.
+    min_impurity_decrease : float, default=0
+        The least gain of a split, as a share of the weight of all records.
+    ccp_alpha : float, default=0
+        Keep the subtree of least impurity + alpha x leaves, as scikit-learn does; impurity counts as a share of the
+        weight of all records. It needs no validation records.
     cp : float, default=0
         The least use of a split, as in R's rpart, where it is 0.01: splits are undone that do not, with those below
         them, lower the training loss by more than this share of the root's for each leaf they add.
@@ -72,6 +82,7 @@ class CostTreeClassifier(MemberClassifier):
     validation : float, "auto" or None, default="auto"
         Where pruning and tuning get their records if fit is given none: a share of the training records, held out; or
         the training records themselves (None). "auto" holds out a fifth where something needs it.
+    {class_weight}
     {costs_and_label}
     {n_jobs}
     random_state : int, Generator, RandomState or None, default=None
@@ -99,11 +110,15 @@ class CostTreeClassifier(MemberClassifier):
     """
 
     _constraints: dict[str, Constraint] = CONSTRAINTS | {
+        "class_weight": CLASS_WEIGHT,
         "criterion": choice(*CRITERIA),
         "max_depth": whole(1, optional=True),
         "min_samples_split": whole(2),
         "min_samples_leaf": whole(1),
         "max_features": MAX_FEATURES,
+        "max_leaf_nodes": whole(2, optional=True),
+        "min_impurity_decrease": number(0, inf),
+        "ccp_alpha": number(0, inf),
         "cp": number(0, 1),
         "pruning": choice(None, *PRUNINGS),
         "pruning_measure": choice("error", "cost"),
@@ -120,6 +135,9 @@ class CostTreeClassifier(MemberClassifier):
         min_samples_split: int = 2,
         min_samples_leaf: int = 1,
         max_features: int | float | str | None = None,
+        max_leaf_nodes: int | None = None,
+        min_impurity_decrease: float = 0.0,
+        ccp_alpha: float = 0.0,
         cp: float = 0.0,
         pruning: str | None = None,
         pruning_measure: str = "error",
@@ -128,6 +146,7 @@ class CostTreeClassifier(MemberClassifier):
         max_bins: int = MAX_BINS,
         decision: Decision | None = None,
         validation: float | str | None = "auto",
+        class_weight: Any = None,
         fp_cost: float = 1.0,
         fn_cost: float = 1.0,
         cost_estimator: Any = None,
@@ -140,6 +159,9 @@ class CostTreeClassifier(MemberClassifier):
         self.min_samples_split = min_samples_split
         self.min_samples_leaf = min_samples_leaf
         self.max_features = max_features
+        self.max_leaf_nodes = max_leaf_nodes
+        self.min_impurity_decrease = min_impurity_decrease
+        self.ccp_alpha = ccp_alpha
         self.cp = cp
         self.pruning = pruning
         self.pruning_measure = pruning_measure
@@ -148,6 +170,7 @@ class CostTreeClassifier(MemberClassifier):
         self.max_bins = max_bins
         self.decision = decision
         self.validation = validation
+        self.class_weight = class_weight
         self.fp_cost = fp_cost
         self.fn_cost = fn_cost
         self.cost_estimator = cost_estimator
@@ -167,6 +190,9 @@ class CostTreeClassifier(MemberClassifier):
             self.pruning,
             self.pruning_measure,
             self.break_ties,
+            self.max_leaf_nodes,
+            self.min_impurity_decrease,
+            self.ccp_alpha,
         )
 
     def _needs_validation(self) -> bool:
@@ -206,6 +232,12 @@ class CostTreeClassifier(MemberClassifier):
         """Return the number of the leaf that each record reaches."""
         check_is_fitted(self)
         return self.members_.trees.apply(self._read(X, reset=False), self._n_threads)[:, 0]
+
+    def decision_path(self, X: Any) -> sparse.csr_array:
+        """Return which nodes each record passes, of shape (n_records, n_nodes)."""
+        check_is_fitted(self)
+        trees = self.members_.trees
+        return trees.paths(trees.apply(self._read(X, reset=False), self._n_threads))
 
     def get_depth(self) -> int:
         """Return the depth of the tree: 0 for a single leaf."""

@@ -134,9 +134,8 @@ def test_importances_of_cost_trees_are_money_saved_per_tree(holes: Any) -> None:
     assert clf.feature_importances_.sum() == pytest.approx(np.mean(saved))
 
 
-def test_only_ensembles_of_trees_have_importances_and_only_others_estimators(small: Any) -> None:
+def test_only_ensembles_of_trees_have_importances(small: Any) -> None:
     assert not hasattr(bagging(GaussianNB()).fit(small.X, small.y), "feature_importances_")
-    assert not hasattr(bagging().fit(small.X, small.y), "estimators_")
 
 
 # Prior correction

@@ -19,13 +19,16 @@ from stakes._member_classifier import ValidationRecords
 from stakes._members import LeafAssignment, ModelMembers, TreeMembers
 from stakes._progress import progress
 from stakes._typing import Bools, Floats
+from stakes._validation import Constraint, number
 from stakes.boosting.learners import BoostedModels, BoostedTrees
 from stakes.boosting.loop import USELESS, boost
 from stakes.boosting.rules import Rule, make_rule
 from stakes.cost_tree import CostTreeClassifier
+from stakes.costs import Costs
 from stakes.decision.cuts import Cut
 from stakes.decision.decision import Decision
 from stakes.decision.reader import Reader, Votes
+from stakes.decision.readings import Readings
 from stakes.exceptions import DecisionError, FewRoundsWarning
 from stakes.records import Records
 from stakes.sampling.draws import Draws
@@ -53,6 +56,8 @@ class CostBoostClassifier(EnsembleClassifier):
         "adacost", "adauboost", "asymmetric", "csb0", "csb1", "csb2", "adac1", "adac2", "adac3" or "csab".
     n_estimators : int, default=100
         How many rounds at most.
+    learning_rate : float, default=1
+        What the alpha of each member is multiplied by: with less, members count less, and more of them are needed.
     sampling : {"under", "over", "hybrid", "smote", "cpr"} or sampler, default=None
         How a sample is drawn by the costs in every round, for the member to be fitted to (SampleBoost: "under" is
         RUSBoost, "smote" SMOTEBoost). Samplers of imbalanced-learn are accepted too. None takes all records.
@@ -76,6 +81,7 @@ class CostBoostClassifier(EnsembleClassifier):
     validation : float, "auto" or None, default="auto"
         Where calibration, tuning and pruning get their records if fit is given none: a share of the training records,
         held out; or the training records themselves (None). "auto" holds out a fifth where something needs it.
+    {class_weight}
     {costs_and_label}
     {n_jobs}
     {seed_and_progress}
@@ -137,10 +143,12 @@ class CostBoostClassifier(EnsembleClassifier):
         *,
         variant: str = "adaboost",
         n_estimators: int = 100,
+        learning_rate: float = 1.0,
         sampling: Any = None,
         variant_params: dict[str, Any] | None = None,
         decision: Decision | None = None,
         validation: float | str | None = "auto",
+        class_weight: Any = None,
         fp_cost: float = 1.0,
         fn_cost: float = 1.0,
         cost_estimator: Any = None,
@@ -152,10 +160,12 @@ class CostBoostClassifier(EnsembleClassifier):
         self.estimator = estimator
         self.variant = variant
         self.n_estimators = n_estimators
+        self.learning_rate = learning_rate
         self.sampling = sampling
         self.variant_params = variant_params
         self.decision = decision
         self.validation = validation
+        self.class_weight = class_weight
         self.fp_cost = fp_cost
         self.fn_cost = fn_cost
         self.cost_estimator = cost_estimator
@@ -163,6 +173,8 @@ class CostBoostClassifier(EnsembleClassifier):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
+
+    _constraints: dict[str, Constraint] = EnsembleClassifier._constraints | {"learning_rate": number(1e-9, 1e9)}
 
     @property
     def _default_tree(self) -> CostTreeClassifier:
@@ -223,7 +235,7 @@ class CostBoostClassifier(EnsembleClassifier):
             learner = self._learner(records, X, draws, rng, pool.map if self._n_threads > 1 else map, acted=acted)
             rounds = progress(range(self.n_estimators), self.n_estimators, f"{self.n_estimators} rounds", self.verbose)
             tries = 1 if draws is None else 1 + rule.redraws
-            boosted = boost(rule, records, learner, self._vote(records), rounds, tries)
+            boosted = boost(rule, records, learner, self._vote(records), rounds, tries, self.learning_rate)
         self.members_ = learner.join(boosted.members)
         self.estimator_weights_ = np.array(boosted.alphas)
         self.estimator_errors_ = np.array(boosted.errors)
@@ -309,14 +321,103 @@ class CostBoostClassifier(EnsembleClassifier):
         labels : ndarray of shape (n_records,)
             The last ones are those of `predict`. Calibration and tuned thresholds are those of the whole ensemble.
         """
+        given = {"fp_cost": fp_cost, "fn_cost": fn_cost, "tp_cost": tp_cost, "tn_cost": tn_cost}
+        for readings, costs in self._stages(X, given, needed=True):
+            yield self._decode(self.cut_.outcomes(readings, costs))
+
+    def staged_predict_proba(
+        self,
+        X: Any,
+        *,
+        fp_cost: ArrayLike | None = None,
+        fn_cost: ArrayLike | None = None,
+        tp_cost: ArrayLike | None = None,
+        tn_cost: ArrayLike | None = None,
+    ) -> Iterator[Floats]:
+        """Return the scores of records by the first member, the first two, and so on.
+
+        Parameters
+        ----------
+        {X}
+        {costs_to_vote}
+
+        Yields
+        ------
+        shares : ndarray of shape (n_records, 2)
+            The last ones are those of `predict_proba`.
+        """
+        given = {"fp_cost": fp_cost, "fn_cost": fn_cost, "tp_cost": tp_cost, "tn_cost": tn_cost}
+        for readings, _ in self._stages(X, given, needed=False):
+            yield self._shares(self.cut_.scores(readings))
+
+    def staged_score(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: ArrayLike | None = None,
+        *,
+        fp_cost: ArrayLike | None = None,
+        fn_cost: ArrayLike | None = None,
+        tp_cost: ArrayLike | None = None,
+        tn_cost: ArrayLike | None = None,
+    ) -> Iterator[float]:
+        """Return the savings of the first member, the first two, and so on.
+
+        Parameters
+        ----------
+        {X}
+        y : array-like of shape (n_records,)
+            True labels.
+        {sample_weight}
+        {costs_as_in_predict}
+
+        Yields
+        ------
+        savings : float
+            The last one is that of `score`.
+        """
+        given = {"fp_cost": fp_cost, "fn_cost": fn_cost, "tp_cost": tp_cost, "tn_cost": tn_cost}
+        for labels in self.staged_predict(X, **given):
+            yield self._savings(X, y, labels, sample_weight, given)
+
+    def decision_function(
+        self,
+        X: Any,
+        *,
+        fp_cost: ArrayLike | None = None,
+        fn_cost: ArrayLike | None = None,
+        tp_cost: ArrayLike | None = None,
+        tn_cost: ArrayLike | None = None,
+    ) -> Floats:
+        """Return the votes for the second of the classes minus those for the first, as a share of all votes.
+
+        They are not calibrated, and the decision in force may cut them elsewhere than at 0.
+
+        Parameters
+        ----------
+        {X}
+        {costs_to_vote}
+
+        Returns
+        -------
+        margin : ndarray of shape (n_records,)
+            From -1 to 1.
+        """
+        check_is_fitted(self)
+        given = {"fp_cost": fp_cost, "fn_cost": fn_cost, "tp_cost": tp_cost, "tn_cost": tn_cost}
+        readings, _ = self._read_by(self.reader_, X, given, needed=False)
+        margin = 2.0 * readings.scores[readings.source(self.cut_.decision)] - 1.0
+        return margin if self._positive == 1 else -margin
+
+    def _stages(self, X: Any, given: dict[str, Any], *, needed: bool) -> Iterator[tuple[Readings, Costs | None]]:
+        """Return the scores of records by the first members, one more each time, and their costs."""
         check_is_fitted(self)
         assignment = self.members_.assign(self._read(X, reset=False), self._n_threads)
-        given = {"fp_cost": fp_cost, "fn_cost": fn_cost, "tp_cost": tp_cost, "tn_cost": tn_cost}
-        costs = self._costs_of(X, assignment.ids.shape[0], given, needed=self.needs_costs_)
+        needed = self.needs_costs_ if needed else self.reader_.needs_costs
+        costs = self._costs_of(X, assignment.ids.shape[0], given, needed=needed)
         for n_members in range(1, self.n_rounds_ + 1):
             first = LeafAssignment(np.ascontiguousarray(assignment.ids[:, :n_members]), assignment.leaves)
-            readings = self.reader_.read(first, costs, n_threads=self._n_threads)
-            yield self._decode(self.cut_.outcomes(readings, costs))
+            yield self.reader_.read(first, costs, n_threads=self._n_threads), costs
 
     @property
     def feature_importances_(self) -> Floats:

@@ -55,12 +55,14 @@ def boost(
     vote: Callable[[Any, LeafAssignment], Floats],
     rounds: Iterable[int],
     tries: int = 1,
+    learning_rate: float = 1.0,
 ) -> Boosted:
     """Run as many rounds as there are items in `rounds`, at most, on records whose sample weights are positive.
 
     `vote` takes a member, and the leaves of the records in it, to its votes: 1 for positive, -1 for negative, or a
     confidence between the two. Up to `tries` members are fitted in a round, until one is of use: more than one only
-    where samples are drawn.
+    where samples are drawn. Each alpha is multiplied by `learning_rate`, in the vote and in the weights of the next
+    round.
     """
     members: list[Any] = []
     alphas: list[float] = []
@@ -89,6 +91,7 @@ def boost(
         elif alpha == inf or error == 0:
             # Without an error there is nothing left to learn, even where the rule has a finite alpha.
             stop_reason, alpha = PERFECT, LARGE
+        alpha *= learning_rate
         members.append(member)
         alphas.append(alpha)
         errors.append(error)

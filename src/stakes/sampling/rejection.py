@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,13 @@ MAX_TRIES = 100
 class Bootstrap(MemberSampler):
     """Draw as many records as there are, with replacement, whatever they cost: the sample of plain bagging.
 
+    Parameters
+    ----------
+    size : int, float or None, default=None
+        How many records to draw, as a number or as a share; None for as many as there are.
+    replace : bool, default=True
+        Whether a record may be drawn more than once.
+
     Examples
     --------
     >>> import numpy as np
@@ -30,11 +38,26 @@ class Bootstrap(MemberSampler):
     """
 
     uses_costs = False
-    leaves_records_out = True
+
+    def __init__(self, size: float | None = None, *, replace: bool = True) -> None:
+        self.size = size
+        self.replace = replace
+        self.leaves_records_out = replace or size is not None
 
     def counts(self, y: NDArray[Any], costs: Costs, rng: np.random.Generator, X: Any = None) -> Counts:
         """Draw how often each record occurs. See :meth:`MemberSampler.counts`."""
-        return _thinned_bootstrap(np.broadcast_to(1.0, y.size), y, rng, way_out="")
+        n = y.size
+        if self.size is None and self.replace:
+            return _thinned_bootstrap(np.broadcast_to(1.0, n), y, rng, way_out="")
+        size = n if self.size is None else self.size
+        size = size if isinstance(size, Integral) else max(1, round(size * n))
+        if size > n and not self.replace:
+            raise SamplingError(f"{size} records are to be drawn without replacement from {n}")
+        for _ in range(MAX_TRIES if size > 1 else 0):
+            counts = np.bincount(rng.choice(n, int(size), replace=self.replace), minlength=n)
+            if _both_classes(counts, y == 1):
+                return counts
+        raise SamplingError(f"no sample of {size} of the {n} records has both classes: draw more")
 
 
 @documented

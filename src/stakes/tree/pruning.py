@@ -10,6 +10,7 @@ To add a method: write the function that returns which nodes become leaves, and 
 from __future__ import annotations
 
 from collections.abc import Callable
+from heapq import heappop, heappush
 from typing import Any
 
 import numpy as np
@@ -19,12 +20,14 @@ from stakes._jit import kernel
 from stakes._typing import Bools, Floats, Indices, Int32s
 from stakes.tree.nodes import Nodes
 
-__all__ = ["PRUNINGS", "node_sums", "prune", "trim"]
+__all__ = ["PRUNINGS", "limit_leaves", "node_sums", "prune", "trim", "trim_impurity", "trim_small_gains"]
 
 
 NONE = -1
 # Losses this close, relative to their size, are equal: sums of costs such as 0.1 + 0.2 and 0.3.
 LOSS_TOLERANCE = 1e-10
+# Gains that are less by a rounding error are large enough, as in scikit-learn.
+EPSILON = float(np.finfo(np.float64).eps)
 
 
 def prune(nodes: Nodes, method: str, validation: NDArray[Any], train: NDArray[Any] | None = None) -> Nodes:
@@ -61,6 +64,47 @@ def trim(nodes: Nodes, cp: float) -> Nodes:
     loss = _loss(nodes, nodes.weights)
     alpha, _, _ = _weakest_links(nodes.left, loss, loss)
     return _cut(nodes, _no_worse(alpha, cp * loss[0]))
+
+
+def trim_small_gains(nodes: Nodes, least: float) -> Nodes:
+    """Return the tree without splits whose gain is below `least` times the weight of all records.
+
+    That is the tree that is grown without them: what lies below a node does not change whether it is split.
+    """
+    return _cut(nodes, nodes.gain + EPSILON * _weight(nodes) < least * _weight(nodes))
+
+
+def limit_leaves(nodes: Nodes, most: int) -> Nodes:
+    """Return the tree of at most so many leaves that is grown by splitting the node of the largest gain next."""
+    becomes_leaf = np.ones(nodes.feature.size, np.bool_)
+    gain, left = nodes.gain.tolist(), nodes.left.tolist()
+    pending = [(-gain[0], 0)] if left[0] >= 0 else []
+    for _ in range(most - 1):
+        if not pending:
+            break
+        _, node = heappop(pending)
+        becomes_leaf[node] = False
+        for child in (left[node], left[node] + 1):
+            if left[child] >= 0:
+                heappush(pending, (-gain[child], child))
+    return _cut(nodes, becomes_leaf & (nodes.feature >= 0))
+
+
+def trim_impurity(nodes: Nodes, alpha: float) -> Nodes:
+    """Return the smallest subtree of least impurity + alpha x leaves, as scikit-learn makes it.
+
+    Impurity counts as a share of the weight of all records.
+    """
+    below = nodes.gain.astype(np.float64)  # of all splits from a node on: what it loses as a leaf
+    for level in reversed(_levels(nodes)):
+        left = nodes.left[level]
+        below[level] += below[left] + below[left + 1]
+    links, _, _ = _weakest_links(nodes.left, below, below)
+    return _cut(nodes, _no_worse(links, alpha * _weight(nodes)) & (nodes.feature >= 0))
+
+
+def _weight(nodes: Nodes) -> float:
+    return float(nodes.weights[0].sum())
 
 
 def node_sums(nodes: Nodes, leaf: NDArray[Any], y: NDArray[Any], amount: NDArray[Any]) -> Floats:

@@ -14,7 +14,7 @@ from stakes.records import Records
 from stakes.tree.criteria import CRITERIA
 from stakes.tree.growing import Settings, grow
 from stakes.tree.nodes import FeatureBins, Nodes
-from stakes.tree.pruning import node_sums, prune, trim
+from stakes.tree.pruning import limit_leaves, node_sums, prune, trim, trim_impurity, trim_small_gains
 from stakes.tree.trees import Trees
 
 __all__ = ["TreeRecipe"]
@@ -36,6 +36,16 @@ class TreeRecipe:
     pruning: str | None = None
     pruning_measure: str = "error"
     break_ties: bool = True
+    max_leaf_nodes: int | None = None
+    min_impurity_decrease: float = 0.0
+    ccp_alpha: float = 0.0
+
+    @property
+    def as_grown(self) -> bool:
+        """Whether nothing is cut back."""
+        return self.pruning is None and not any(
+            (self.cp, self.max_leaf_nodes, self.min_impurity_decrease, self.ccp_alpha)
+        )
 
     @property
     def uses_costs(self) -> bool:
@@ -114,6 +124,12 @@ class TreeRecipe:
         return nodes._replace(weights=nodes.weights * unit) if relabels else nodes
 
     def _pruned(self, nodes: Nodes, validation: Records | None) -> Nodes:
+        if self.min_impurity_decrease:
+            nodes = trim_small_gains(nodes, self.min_impurity_decrease)
+        if self.max_leaf_nodes is not None:
+            nodes = limit_leaves(nodes, self.max_leaf_nodes)
+        if self.ccp_alpha:
+            nodes = trim_impurity(nodes, self.ccp_alpha)
         if self.cp:
             nodes = trim(nodes, self.cp)
         if self.pruning is None or validation is None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from stakes._typing import Bytes, Floats, Indices, Int32s, Ints, Uint64s
 from stakes.tree.nodes import Nodes
@@ -104,6 +105,37 @@ class Trees:
         return leaf_ids(
             bins, self._packed, nodes.category_set, nodes.categories_left, self.roots, self.leaf_number, n_threads
         )
+
+    def tree(self, number: int) -> Nodes:
+        """Return one of the trees by itself."""
+        first = int(self.roots[number])
+        part = slice(first, first + int(self.sizes[number]))
+        columns: dict[str, NDArray[Any]] = {name: array[part] for name, array in self.nodes._asdict().items()}
+        left, sets = columns["left"], columns["category_set"]
+        n_sets = np.count_nonzero(sets >= 0)
+        first_set = sets.max(initial=-1) + 1 - n_sets  # the sets of a tree stand next to each other
+        columns["left"] = np.where(left >= 0, left - np.int32(first), left)
+        columns["category_set"] = np.where(sets >= 0, sets - np.int32(first_set), sets)
+        columns["categories_left"] = self.nodes.categories_left[first_set : first_set + n_sets]
+        if self.nodes.weights is self.nodes.counts:
+            columns["weights"] = columns["counts"]
+        return Nodes(**columns)
+
+    def paths(self, leaf: Int32s) -> sparse.csr_array:
+        """Return which nodes records pass on their way to leaves, of shape (n_records, n_nodes).
+
+        `leaf` has the number of the leaf that each record reaches in each tree.
+        """
+        n, m = leaf.shape
+        rows, parent = np.repeat(np.arange(n), m), self.nodes.parent.astype(np.intp)
+        node = self.leaves[leaf.ravel()]
+        found = []
+        while node.size:
+            found.append((rows, node))
+            node = parent[node]
+            rows, node = rows[node >= 0], node[node >= 0]
+        at = tuple(np.concatenate(part) for part in zip(*found, strict=True))
+        return sparse.coo_array((np.ones(at[0].size, np.int64), at), (n, self.nodes.feature.size)).tocsr()
 
     def feature_importances(self, n_features: int) -> Floats:
         """Return the gain of all splits on each feature, averaged over the trees."""
