@@ -14,7 +14,7 @@ from sklearn.utils import Tags, get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from stakes._base import check_features
-from stakes._member_classifier import CLASS_WEIGHT, CONSTRAINTS, MemberClassifier
+from stakes._member_classifier import CONSTRAINTS, MemberClassifier
 from stakes._members import ModelMembers, TreeMembers
 from stakes._rows import take_rows
 from stakes._typing import Int32s, Ints
@@ -49,7 +49,6 @@ class EnsembleClassifier(MemberClassifier):
     _constraints: dict[str, Constraint] = CONSTRAINTS | {
         "estimator": classifier(optional=True),
         "n_estimators": whole(1),
-        "class_weight": CLASS_WEIGHT,
         "verbose": whole(0),
     }
 

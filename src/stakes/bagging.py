@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 from stakes._docs import documented
 from stakes._ensemble import EnsembleClassifier, without_zero_weights
 from stakes._learners import ModelLearner, TreeLearner
-from stakes._member_classifier import MemberClassifier, ValidationRecords
+from stakes._member_classifier import CLASS_WEIGHT, MemberClassifier, ValidationRecords
 from stakes._members import ModelMembers, TreeMembers
 from stakes._progress import progress
 from stakes._typing import Bools, Floats, Int32s
@@ -180,6 +180,7 @@ class CostBaggingClassifier(EnsembleClassifier):
         "bootstrap": boolean(),
         "presample": boolean(),
         "warm_start": boolean(),
+        "class_weight": CLASS_WEIGHT,
         "weighted": boolean(),
         "prior_correction": boolean(),
         "validation": fraction("auto", "oob", None),

@@ -81,7 +81,6 @@ class CostBoostClassifier(EnsembleClassifier):
     validation : float, "auto" or None, default="auto"
         Where calibration, tuning and pruning get their records if fit is given none: a share of the training records,
         held out; or the training records themselves (None). "auto" holds out a fifth where something needs it.
-    {class_weight}
     {costs_and_label}
     {n_jobs}
     {seed_and_progress}
@@ -148,7 +147,6 @@ class CostBoostClassifier(EnsembleClassifier):
         variant_params: dict[str, Any] | None = None,
         decision: Decision | None = None,
         validation: float | str | None = "auto",
-        class_weight: Any = None,
         fp_cost: float = 1.0,
         fn_cost: float = 1.0,
         cost_estimator: Any = None,
@@ -165,7 +163,6 @@ class CostBoostClassifier(EnsembleClassifier):
         self.variant_params = variant_params
         self.decision = decision
         self.validation = validation
-        self.class_weight = class_weight
         self.fp_cost = fp_cost
         self.fn_cost = fn_cost
         self.cost_estimator = cost_estimator
