@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from abc import ABCMeta
+import sys
+import warnings
+from abc import ABCMeta, abstractmethod
 from typing import Any
 
 import numpy as np
@@ -16,12 +18,16 @@ from stakes._estimation import CostEstimators
 from stakes._typing import Bools
 from stakes._validation import Constraint, check_params
 from stakes.costs import Costs, check_costs
-from stakes.exceptions import CostsNeededError
+from stakes.exceptions import CostsNeededError, NoEffectWarning
 from stakes.metrics import savings_score
 from stakes.metrics.bill import COST_NAMES
 from stakes.table import check_not_empty, check_table
 
 __all__ = ["COST_NAMES", "CostClassifier", "check_features"]
+
+# Where warnings of unused costs came from. Python's own memory of this is cleared whenever filters change, and they do
+# whenever scikit-learn checks an array.
+_LINES_WARNED: set[tuple[str, int]] = set()
 
 _COSTS_REQUESTED = dict.fromkeys(COST_NAMES, True)
 
@@ -176,6 +182,28 @@ class CostClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         with np.errstate(divide="ignore"):
             return np.log(shares)
 
+    @property
+    @abstractmethod
+    def needs_costs_(self) -> bool:
+        """Whether `predict` goes by the costs of the records to be decided on."""
+
+    def _warn_of_unused_costs(self, given: dict[str, Any]) -> None:
+        """Warn, once for each line that calls `predict`, of costs that it was given and does not go by."""
+        names = [name for name, cost in given.items() if cost is not None]
+        if not names or self.needs_costs_:
+            return
+        caller = sys._getframe(2)
+        line = caller.f_code.co_filename, caller.f_lineno
+        if line not in _LINES_WARNED:
+            warnings.warn(
+                f"{' and '.join(names)} {'have' if len(names) > 1 else 'has'} no effect on these decisions: the costs "
+                f"acted when this {type(self).__name__} was trained or tuned. Fit again with other costs, or choose a "
+                "decision that goes by those of the records; needs_costs_ says which does",
+                NoEffectWarning,
+                stacklevel=3,
+            )
+            _LINES_WARNED.add(line)
+
     def score(
         self,
         X: Any,
@@ -207,7 +235,7 @@ class CostClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         """
         check_is_fitted(self)
         given = {"fp_cost": fp_cost, "fn_cost": fn_cost, "tp_cost": tp_cost, "tn_cost": tn_cost}
-        return self._savings(X, y, self.predict(X, **given), sample_weight, given)
+        return self._savings(X, y, self.predict(X, **(given if self.needs_costs_ else {})), sample_weight, given)
 
     def _savings(
         self, X: Any, y: Any, predicted: NDArray[Any], sample_weight: ArrayLike | None, given: dict[str, Any]

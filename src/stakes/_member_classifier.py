@@ -515,7 +515,8 @@ class MemberClassifier(CostClassifier):
         {X}
         fp_cost, fn_cost, tp_cost, tn_cost : float or array-like of shape (n_records,), default=None
             The costs of these records. What was constant in fit is remembered, and can be overruled: members are
-            not trained again. What differs from record to record must be given where the decision needs it.
+            not trained again. What differs from record to record must be given where the decision needs it. Where it
+            goes by none (`needs_costs_`), they have no effect, and a `NoEffectWarning` says so.
 
         Returns
         -------
@@ -523,6 +524,7 @@ class MemberClassifier(CostClassifier):
         """
         given = {"fp_cost": fp_cost, "fn_cost": fn_cost, "tp_cost": tp_cost, "tn_cost": tn_cost}
         check_is_fitted(self)
+        self._warn_of_unused_costs(given)
         readings, costs = self._read_by(self.reader_, X, given, needed=self.cut_.threshold.needs_costs)
         return self._decode(self.cut_.outcomes(readings, costs))
 

@@ -144,7 +144,7 @@ class ColumnTypeWarning(StakesWarning):
 
 
 class NoEffectWarning(StakesWarning):
-    """A parameter was given that changes nothing, because another one takes its place.
+    """A parameter or a cost was given that changes nothing: another one takes its place, or the decision needs none.
 
     Examples
     --------

@@ -169,7 +169,7 @@ class MetaCostClassifier(CostClassifier):
         if has_oob and self.out_of_bag is not False:
             self.relabelled_ = self.teacher_.predict_oob()
         else:
-            self.relabelled_ = self.teacher_.predict(X, fp_cost=costs.fp, fn_cost=costs.fn)
+            self.relabelled_ = _labels(self.teacher_, records)
             if self.out_of_bag is None:
                 self._relabel_out_of_fold(unfitted, records, options, int(rng.integers(2**31)))
         self.relabelled_fraction_ = float(np.mean(self.relabelled_ != self._decode(positive)))
@@ -198,7 +198,13 @@ class MetaCostClassifier(CostClassifier):
         for train, held_out in folds.split(positive, positive):
             some = records.take(counted[held_out])
             fitted = self._teach(clone(teacher), records.take(counted[train]), options)
-            self.relabelled_[counted[held_out]] = fitted.predict(some.X, fp_cost=some.costs.fp, fn_cost=some.costs.fn)
+            self.relabelled_[counted[held_out]] = _labels(fitted, some)
+
+    @property
+    def needs_costs_(self) -> bool:
+        """Whether `predict` goes by the costs of records: never, they are in the labels that the model was taught."""
+        check_is_fitted(self)
+        return False
 
     def predict(
         self,
@@ -215,14 +221,15 @@ class MetaCostClassifier(CostClassifier):
         ----------
         {X}
         fp_cost, fn_cost, tp_cost, tn_cost : default=None
-            Accepted so that all classifiers can be called alike. They change nothing: the costs are in the labels
-            that the model was taught.
+            They have no effect, because the costs are in the labels that the model was taught, and a
+            `NoEffectWarning` says so.
 
         Returns
         -------
         labels : ndarray of shape (n_records,)
         """
         check_is_fitted(self)
+        self._warn_of_unused_costs({"fp_cost": fp_cost, "fn_cost": fn_cost, "tp_cost": tp_cost, "tn_cost": tn_cost})
         return self.estimator_.predict(check_features(self, X, reset=False))
 
     def predict_proba(
@@ -261,3 +268,10 @@ class MetaCostClassifier(CostClassifier):
         if not hasattr(self.estimator_, "export_text"):
             raise AttributeError(f"{self.estimator_!r} is not a tree of this package, and has no export_text")
         return str(self.estimator_.export_text(**options))
+
+
+def _labels(teacher: Any, records: Records) -> NDArray[Any]:
+    """Return the labels that a teacher gives to records, by their costs if it decides by them."""
+    costs = {"fp_cost": records.costs.fp, "fn_cost": records.costs.fn} if getattr(teacher, "needs_costs_", True) else {}
+    labels: NDArray[Any] = teacher.predict(records.X, **costs)
+    return labels

@@ -8,6 +8,7 @@ from inspect import Parameter, signature
 from typing import Any
 
 from numpy.typing import ArrayLike
+from sklearn.pipeline import Pipeline
 from sklearn.utils.metadata_routing import MetadataRequest, get_routing_for_object
 
 from stakes._validation import check_value, choice
@@ -197,8 +198,12 @@ def taken_by(
 ) -> dict[str, str]:
     """Return those of `names` that a method of the estimator takes, itself or by handing them on, and as what.
 
-    Estimators that hand metadata on may know it by another name, which is one of `aliases`.
+    Estimators that hand metadata on may know it by another name, which is one of `aliases`. Those that do not decide by
+    costs are not given any.
     """
+    decides = estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
+    if not getattr(decides, "needs_costs_", True):
+        return {}
     parameters = signature(getattr(estimator, method)).parameters
     if not any(p.kind is Parameter.VAR_KEYWORD for p in parameters.values()):
         return {name: name for name in names if name in parameters}

@@ -304,8 +304,8 @@ def _decide(
     if isinstance(model, DeliveredClassifier):
         return model.decide(X, **given)[:3]
     if not hasattr(model, "evaluate"):  # taught by another model: costs are in its labels
-        score = model.predict_proba(X, **given)[:, list(model.classes_).index(label)]
-        return model.predict(X, **given) == label, score, 0.5
+        score = model.predict_proba(X)[:, list(model.classes_).index(label)]
+        return model.predict(X) == label, score, 0.5
     decided = model.evaluate([model.cut_.decision], X, **given, cuts=[model.cut_])
     return decided.outcomes[0], decided.scores[0], decided.thresholds[0]
 
