@@ -18,10 +18,14 @@ from stakes.tree.leaves import LEAVES
 
 __all__ = ["DecisionOption", "decisions_for", "describe"]
 
-FITTED = ("platt", "platt_logit", "isotonic")
 VOTE_THRESHOLDS = ("half", "cost", "tuned")
 # Scaled odds mean something where the score is a probability.
 THRESHOLDS = ("half", "cost", "scaled", "tuned")
+
+
+def _calibrations(*, fitted: bool) -> list[str]:
+    """Return the calibrations that are fitted to scores of any kind, or the closed forms for votes of boosting."""
+    return [name for name, kind in CALIBRATIONS.items() if kind.needs_data == fitted]
 
 
 class DecisionOption(NamedTuple):
@@ -91,7 +95,7 @@ def _votes(leaves: list[str]) -> list[tuple[str, str]]:
 def _of_trees(n_members: int, leaves: list[str]) -> Iterator[DecisionOption]:
     for leaf, threshold in product(leaves, THRESHOLDS):
         yield _option(Decision(leaf=leaf, output="average", threshold=threshold))
-    for calibration, threshold in product(FITTED, THRESHOLDS):
+    for calibration, threshold in product(_calibrations(fitted=True), THRESHOLDS):
         yield _option(Decision(output="average", calibration=calibration, threshold=threshold))
     if n_members == 1:
         # One vote is the outcome: only how it is cast matters. By T_cs or T_thr it is the mean probability's decision.
@@ -111,7 +115,7 @@ def _of_weighted_trees(leaves: list[str]) -> Iterator[DecisionOption]:
 
 
 def _of_models(n_members: int, has_probabilities: bool) -> Iterator[DecisionOption]:
-    for calibration, threshold in product((None, *FITTED), THRESHOLDS):
+    for calibration, threshold in product((None, *_calibrations(fitted=True)), THRESHOLDS):
         decision = Decision(output="average", calibration=calibration, threshold=threshold)
         yield _option(decision)
     if n_members > 1:
@@ -123,7 +127,7 @@ def _of_models(n_members: int, has_probabilities: bool) -> Iterator[DecisionOpti
 def _of_boosting(trained: Decision) -> Iterator[DecisionOption]:
     """Return the decisions of boosting, whose members voted in a certain way while they were trained."""
     votes = Decision(member=trained.member, leaf=trained.leaf, output="vote")
-    probabilities = product(("logistic", "logistic_bounded", *FITTED), THRESHOLDS)
+    probabilities = product((*_calibrations(fitted=False), *_calibrations(fitted=True)), THRESHOLDS)
     for calibration, threshold in [*product((None,), VOTE_THRESHOLDS), *probabilities]:
         yield _option(replace(votes, calibration=calibration, threshold=threshold))
     for weight, threshold in product(VOTE_WEIGHTS, VOTE_THRESHOLDS):
