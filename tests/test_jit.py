@@ -9,6 +9,7 @@ from typing import Any
 
 import numba
 import pytest
+from joblib import Parallel, delayed
 
 from stakes import _jit as jit
 
@@ -34,6 +35,19 @@ def test_a_new_installation_is_told_once(tmp_path: Path, caplog: pytest.LogCaptu
         jit.tell_before_compiling(function(tmp_path))
     (record,) = caplog.records
     assert "compiles its tree engine now" in record.message
+
+
+def test_workers_of_a_study_leave_it_to_the_study(tmp_path: Path) -> None:
+    started = [delayed(_tells)(tmp_path) for _ in range(2)]
+    assert Parallel(n_jobs=2)(started) == [False, False]
+    assert _tells(tmp_path)
+
+
+def _tells(folder: Path) -> bool:
+    """Return whether this process tells of the compiler."""
+    jit._told = False
+    jit.tell_before_compiling(function(folder))
+    return jit._told
 
 
 def test_nobody_is_told_where_the_code_is_on_disk_or_in_memory(

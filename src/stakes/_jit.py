@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import multiprocessing
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -29,9 +30,12 @@ def inlined(function: F) -> F:
 
 
 def tell_before_compiling(function: Any) -> None:
-    """Log once, before the long first call on a new machine, that the engine is being compiled."""
+    """Log once, before the long first call on a new machine, that the engine is being compiled.
+
+    Processes that another one has started leave it to that one: a study would be told as often as it has workers.
+    """
     global _told
-    if _told or numba.config.DISABLE_JIT:
+    if _told or numba.config.DISABLE_JIT or multiprocessing.parent_process() is not None:
         return
     _told = True
     if function.signatures:

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import sys
 import time
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from statistics import median
 from types import TracebackType
 from typing import Any, Self
 
 import polars as pl
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Bar
 
+from stakes.catalog import list_methods
 from stakes.exceptions import StudyError
 from stakes.measures import MEASURES
 from stakes.study.columns import OUT_OF_FOLD
-from stakes.study.plan import Config
+from stakes.study.plan import Config, Unit
 
 __all__ = ["Progress"]
 
@@ -28,18 +32,23 @@ FIRST = 4
 class Progress:
     """How far a study is, how long it will take, and the best model so far.
 
-    By `mode` it shows a bar ("live"), lines now and then ("plain"), or nothing ("quiet").
+    By `mode` it shows a bar ("live"), lines now and then ("plain"), or nothing ("quiet"). `workers` units run at a
+    time, and none is started after `time_limit` seconds.
     """
 
-    def __init__(self, mode: str, total: int, config: Config) -> None:
+    def __init__(
+        self, mode: str, units: Sequence[Unit], config: Config, *, workers: int = 1, time_limit: float | None = None
+    ) -> None:
         if mode not in ("live", "plain", "quiet"):
             raise StudyError(f"progress is {mode!r}: choose from live, plain, quiet")
         self.mode = mode
-        self.total = total
+        self.total = len(units)
         self.config = config
-        self._measure = MEASURES[config.measure]
+        self.workers = workers
+        self.time_limit = time_limit
         self.finished = 0
-        self.resumed = 0
+        self._waiting = Counter(_family(unit) for unit in units)
+        self._seconds: dict[str, list[float]] = defaultdict(list)  # that units took, by family
         self.best: tuple[float, str] | None = None
         self._bar: Bar | None = None
         self._task: Any = None
@@ -49,16 +58,14 @@ class Progress:
         if self.mode == "live":
             self._bar = Bar(
                 TextColumn("{task.description}"),
-                BarColumn(),
+                BarColumn(bar_width=20),
                 MofNCompleteColumn(),
                 TimeElapsedColumn(),
-                TextColumn("left"),
-                TimeRemainingColumn(),
-                TextColumn("{task.fields[best]}"),
+                TextColumn("{task.fields[said]}"),
                 console=Console(stderr=True),
             )
             self._bar.start()
-            self._task = self._bar.add_task("ensembles", total=self.total, best="")
+            self._task = self._bar.add_task("ensembles", total=self.total, said="")
         return self
 
     def __exit__(
@@ -69,13 +76,15 @@ class Progress:
         if self.mode == "plain" and kind is None:
             self._say()
 
-    def done(self, results: pl.DataFrame, *, again: bool = False) -> None:
-        """Count a unit that is finished, or (`again`) was finished by an earlier run."""
+    def done(self, unit: Unit, results: pl.DataFrame, seconds: float | None = None) -> None:
+        """Count a unit that is finished, and the time it took; None if an earlier run has finished it."""
         self.finished += 1
-        self.resumed += again
+        self._waiting[_family(unit)] -= 1
+        if seconds is not None:
+            self._seconds[_family(unit)].append(seconds)
         self._look(results)
         if self._bar is not None:
-            self._bar.update(self._task, advance=1, best=self._best())
+            self._bar.update(self._task, advance=1, said=", ".join(filter(None, (self._left(), self._best()))))
         elif self.mode == "plain" and time.monotonic() - self._said >= EVERY:
             self._say()
 
@@ -94,13 +103,33 @@ class Progress:
         measure = MEASURES[self.config.measure]
         return f"best so far {name} ({measure.words} {measure.write(value)})"
 
+    def _left(self) -> str:
+        """Return how long it will take; nothing as long as that cannot be known."""
+        taken = [seconds for family in self._seconds.values() for seconds in family]
+        if len(taken) < FIRST or self.finished == self.total:
+            return ""
+        # Families take different times, the slow ones come first, and the first unit of a process may have to compile.
+        usual = median(taken)
+        waiting = sum(n * median(self._seconds.get(family) or [usual]) for family, n in self._waiting.items())
+        left = waiting / self.workers
+        if self.time_limit is not None:
+            left = min(left, max(0.0, self.time_limit - self._elapsed()))
+        return f"about {_time(left)} left"
+
+    def _elapsed(self) -> float:
+        return time.monotonic() - self._started
+
     def _say(self) -> None:
         self._said = time.monotonic()
-        run = self.finished - self.resumed
-        said = f"{self.finished} of {self.total} ensembles"
-        # The first ones tell little: the engine is compiled, and the fastest are finished first.
-        if run >= FIRST or self.finished == self.total:
-            seconds = (self._said - self._started) / max(1, run) * (self.total - self.finished)
-            said += f", {seconds:.0f} s left"
-        best = self._best()
-        print(said + (f", {best}" if best else ""), file=sys.stderr, flush=True)
+        counted = f"{self.finished} of {self.total} ensembles"
+        if self.finished == self.total:
+            counted += f" in {_time(self._elapsed())}; now the choice and the report"
+        print(", ".join(filter(None, (counted, self._left(), self._best()))), file=sys.stderr, flush=True)
+
+
+def _family(unit: Unit) -> str:
+    return next(method.family for method in list_methods() if method.name == unit.method)
+
+
+def _time(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"

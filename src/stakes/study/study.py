@@ -28,6 +28,7 @@ from stakes.study.report import write_report
 from stakes.study.run import run_unit
 from stakes.study.store import CONFIG, Store
 from stakes.study.summary import summarise
+from stakes.tree.growing import tell_before_growing
 
 __all__ = ["Study", "StudyResult", "saved_study"]
 
@@ -249,7 +250,8 @@ class Study:
 
     def _find(self, store: Store) -> tuple[Findings, list[str]]:
         """Return what was found, and the methods that were not tried for want of time."""
-        with Progress(self.progress, len(self.units), self.config) as progress:
+        workers = self.jobs or cpu_count()
+        with Progress(self.progress, self.units, self.config, workers=workers, time_limit=self.time_limit) as progress:
             done = self._run(store, progress)
         results = pl.concat([done[unit.key] for unit in self.units if unit.key in done])
         not_tried = sorted({unit.method for unit in self.units if unit.key not in done})
@@ -262,16 +264,17 @@ class Study:
             found = store.read(unit.key)
             if found is not None:
                 results[unit.key] = found
-                progress.done(found, again=True)
+                progress.done(unit, found)
         for done in self._run_missing([unit for unit in by_promise(self.units) if unit.key not in results]):
             store.add(done.unit.key, done.rows, done.model)
             results[done.unit.key] = done.rows
-            progress.done(done.rows)
+            progress.done(done.unit, done.rows, done.seconds)
         return results
 
     def _run_missing(self, units: list[Unit]) -> Iterator[_Done]:
         if not units:
             return
+        tell_before_growing()  # once, and not by every process
         jobs = self.jobs or cpu_count()
         with self._backend():
             yield from Parallel(n_jobs=jobs, return_as="generator_unordered", pre_dispatch="1*n_jobs")(
@@ -344,9 +347,11 @@ class _Done(NamedTuple):
     unit: Unit
     rows: pl.DataFrame
     model: bytes | None
+    seconds: float
 
 
 def _run_named(data: StudyData, config: Config, unit: Unit, ratios: tuple[str, ...]) -> _Done:
+    started = time.monotonic()
     try:
         rows, model = run_unit(data, config, unit, ratios)
     except (CostsError, DecisionError, SamplingError) as error:
@@ -355,4 +360,4 @@ def _run_named(data: StudyData, config: Config, unit: Unit, ratios: tuple[str, .
         content = None if model is None else dumps(model, validation=True, compress=False)
     except ModelFileError:  # of a package that model files do not know: it is trained again where it is needed
         content = None
-    return _Done(unit, rows, content)
+    return _Done(unit, rows, content, time.monotonic() - started)

@@ -28,6 +28,11 @@ SPARSE = 8
 CACHE_BYTES = 1 << 18
 
 
+def tell_before_growing() -> None:
+    """Log once that the engine is being compiled, where it will be."""
+    tell_before_compiling(_grow)
+
+
 def grow(
     bins: Bytes,
     positive: Bytes,
@@ -42,7 +47,7 @@ def grow(
     `weight` is empty, or has the weight of one copy of each record; for the cost criterion it includes the cost.
     `features` are the ones this tree may use.
     """
-    tell_before_compiling(_grow)
+    tell_before_growing()
     check_criterion(settings.criterion)
     if SPARSE * np.count_nonzero(multiplicity) < multiplicity.size:
         rows = np.flatnonzero(multiplicity > 0)
