@@ -496,8 +496,7 @@ def test_average_precision_can_be_what_is_compared(tmp_path):
 
 def test_a_configuration_that_cannot_be_read_is_refused(tmp_path):
     study(tmp_path / "a", **SMALL).run()
-    (config,) = [path for path in (tmp_path / "a").glob("*.json") if path.name != "summary.json"]
-    config.write_bytes(b"\x80{")
+    (tmp_path / "a" / "study.json").write_bytes(b"\x80{")
     with pytest.raises(StudyError, match=r"cannot be read: remove .*a, or choose another --out"):
         study(tmp_path / "a", **SMALL).run()
 
