@@ -37,6 +37,7 @@ ROOMS = (
         (
             "_commands",
             "_docs",
+            "_fitting",
             "_format",
             "_jit",
             "_random",

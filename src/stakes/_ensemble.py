@@ -14,7 +14,7 @@ from sklearn.utils import Tags, get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from stakes._base import check_features
-from stakes._member_classifier import CONSTRAINTS, MemberClassifier
+from stakes._member_classifier import CONSTRAINTS, MemberClassifier, RoutesToEstimator
 from stakes._members import ModelMembers, TreeMembers
 from stakes._rows import take_rows
 from stakes._typing import Int32s, Ints
@@ -37,7 +37,7 @@ OF_THE_ENSEMBLE = ("decision", "validation", "class_weight", "fp_cost", "fn_cost
 SHARED = ("classes_", "n_features_in_", "feature_names_in_", "binning_", "constant_costs_", "cost_estimators_")
 
 
-class EnsembleClassifier(MemberClassifier):
+class EnsembleClassifier(RoutesToEstimator, MemberClassifier):
     """Base of bagging and boosting.
 
     It has the parameters `estimator`, `n_estimators`, `sampling` and `verbose`. A subclass names the tree that

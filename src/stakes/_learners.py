@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import has_fit_parameter
 
+from stakes._fitting import fit_model, takes
 from stakes._random import seeded
 from stakes._rows import append_rows, take_columns
 from stakes._typing import Floats, Int32s
@@ -73,7 +73,7 @@ class ModelLearner:
         self.records = records
         self.estimator = estimator
         self.labels = labels
-        self.pass_costs = pass_costs and has_fit_parameter(estimator, "fp_cost")
+        self.pass_costs = pass_costs and takes(estimator, "fp_cost")
 
     def fit(
         self, sample: Sample | None, weigh: Weigh, rng: np.random.Generator, *, columns: NDArray[np.intp] | None = None
@@ -88,10 +88,9 @@ class ModelLearner:
             rows = drawn_rows(times, records.X.shape[1])
             records, weight = records.take(rows), None if weight is None else weight[rows]
         X = records.X if columns is None else take_columns(records.X, columns)
-        options: dict[str, Any] = {} if weight is None else {"sample_weight": weight}
-        if self.pass_costs:
-            options |= {"fp_cost": records.costs.fp, "fn_cost": records.costs.fn}
-        return seeded(self.estimator, rng).fit(X, self.labels[records.positive.view(np.int8)], **options)
+        costs = {"fp_cost": records.costs.fp, "fn_cost": records.costs.fn} if self.pass_costs else {}
+        model = seeded(self.estimator, rng)
+        return fit_model(model, X, records.positive, self.labels, dict(records.metadata), sample_weight=weight, **costs)
 
 
 def _expanded(

@@ -11,9 +11,11 @@ from typing import Any, Self
 import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
+from sklearn import get_config
 from sklearn.model_selection import train_test_split
 from sklearn.utils import Tags, check_consistent_length
 from sklearn.utils.class_weight import compute_sample_weight
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from stakes._base import COST_NAMES, CostClassifier
@@ -35,7 +37,7 @@ from stakes.records import Records
 from stakes.table import check_table, read_table
 from stakes.tree.binning import Binned, Binning
 
-__all__ = ["CLASS_WEIGHT", "CONSTRAINTS", "MemberClassifier", "ValidationRecords"]
+__all__ = ["CLASS_WEIGHT", "CONSTRAINTS", "MemberClassifier", "RoutesToEstimator", "ValidationRecords"]
 
 CONSTRAINTS = {
     "decision": Constraint(
@@ -79,6 +81,29 @@ class ValidationRecords:
             return None
         unseen = np.unpackbits(self._unseen, axis=1, count=len(self.records))
         return np.ascontiguousarray(unseen.T).view(np.bool_)
+
+
+class RoutesToEstimator:
+    """Hands metadata that the parameter `estimator` asks for to its `fit`, by scikit-learn's metadata routing."""
+
+    estimator: Any
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Return what metadata the classifier uses itself, and what it hands on to `fit` of its members."""
+        router = MetadataRouter(owner=self).add_self_request(self)
+        if self.estimator is not None and not isinstance(self.estimator, MemberClassifier):
+            router.add(estimator=self.estimator, method_mapping=MethodMapping().add(caller="fit", callee="fit"))
+        return router
+
+    def _routed(self, metadata: dict[str, Any]) -> dict[str, Any]:
+        if not metadata:
+            return {}
+        if not get_config()["enable_metadata_routing"]:
+            raise ValueError(
+                f"[{', '.join(map(repr, metadata))}] are not understood by fit: metadata is handed on to members only "
+                "after sklearn.set_config(enable_metadata_routing=True)"
+            )
+        return dict(process_routing(self, "fit", **metadata).estimator.fit)
 
 
 @documented
@@ -149,6 +174,7 @@ class MemberClassifier(CostClassifier):
         fp_cost_val: ArrayLike | None = None,
         fn_cost_val: ArrayLike | None = None,
         known_costs: Costs | None = None,
+        **metadata: Any,
     ) -> Self:
         """Train the members, and make the decision ready.
 
@@ -162,13 +188,16 @@ class MemberClassifier(CostClassifier):
         known_costs : Costs, default=None
             What is known of the costs of the training records when a decision is due, where that is an estimate of
             your own: decisions are tuned on what they can go by.
+        **metadata
+            What members that are not trees of the engine ask for by scikit-learn's metadata routing.
 
         Returns
         -------
         self
         """
         self._check_parameters()
-        X, positive = check_table(X), self._encode(y)
+        routed = self._routed(metadata)
+        X, positive = self._check_container(X), self._encode(y)
         check_consistent_length(X, positive)
         n = positive.size
         given = {"fp_cost": fp_cost, "fn_cost": fn_cost, "tp_cost": tp_cost, "tn_cost": tn_cost}
@@ -183,7 +212,7 @@ class MemberClassifier(CostClassifier):
         costs, known = self._learn_costs(X, n, given, rng)
         if known_costs is not None:
             known = known_costs.for_records(n)
-        everything = Records(None, positive, costs, weight, known)
+        everything = Records(None, positive, costs, weight, known, routed)
         train = (everything.take(rows) if held_out.size else everything).with_features(data)
         for_validation = {"y_val": y_val, "fp_cost_val": fp_cost_val, "fn_cost_val": fn_cost_val}
         validation = None
@@ -201,6 +230,16 @@ class MemberClassifier(CostClassifier):
         self._decide_by(self._asked())
         warn_if_one_class(train, self._outcomes_of)
         return self
+
+    def _check_container(self, X: Any) -> Any:
+        """Return `X` if it has rows and columns, as an array if it is a list of rows."""
+        return check_table(X)
+
+    def _routed(self, metadata: dict[str, Any]) -> dict[str, Any]:
+        """Return the metadata that members ask for; there are none that do."""
+        if metadata:
+            raise TypeError(f"{type(self).__name__}.fit() got an unexpected keyword argument {next(iter(metadata))!r}")
+        return {}
 
     def _outcomes_of(self, records: Records) -> Bools:
         """Return the outcomes of records in the form that the members take."""

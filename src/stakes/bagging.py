@@ -9,11 +9,13 @@ from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
+from joblib.parallel import get_active_backend
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted, has_fit_parameter
+from sklearn.utils.validation import check_is_fitted
 
 from stakes._docs import documented
 from stakes._ensemble import EnsembleClassifier, without_zero_weights
+from stakes._fitting import takes
 from stakes._learners import ModelLearner, TreeLearner
 from stakes._member_classifier import CLASS_WEIGHT, MemberClassifier, ValidationRecords
 from stakes._members import ModelMembers, TreeMembers
@@ -208,7 +210,7 @@ class CostBaggingClassifier(EnsembleClassifier):
         if self._tree is None:
             if self.features == "per_split":
                 raise ValueError(f"features='per_split' is about trees, and the members are {self.estimator!r}")
-            if self.weighted and not has_fit_parameter(self.estimator, "sample_weight"):
+            if self.weighted and not takes(self.estimator, "sample_weight"):
                 raise ValueError(f"weighted=True needs members that take sample_weight: {self.estimator!r} does not")
             if self.weighted and self.prior_correction:
                 raise ValueError(
@@ -383,7 +385,10 @@ class CostBaggingClassifier(EnsembleClassifier):
 
     def _run(self, jobs: Any, n_members: int, *, n_jobs: int | None) -> list[Any]:
         n_parts = len(_parts(list(range(n_members)), self._n_threads))
-        results = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")(jobs)
+        # joblib's multiprocessing has no generators.
+        backend, _ = get_active_backend(prefer="threads")
+        as_they_come = "generator" if backend.supports_return_generator else "list"
+        results = Parallel(n_jobs=n_jobs, prefer="threads", return_as=as_they_come)(jobs)
         return [made for part in progress(results, n_parts, f"{n_members} members", self.verbose) for made in part]
 
     @property

@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 from sklearn.utils import Tags, get_tags
-from sklearn.utils.validation import check_is_fitted, has_fit_parameter
+from sklearn.utils.validation import check_is_fitted
 
 from stakes._base import check_features
 from stakes._docs import documented
-from stakes._member_classifier import CONSTRAINTS, MemberClassifier, ValidationRecords
+from stakes._fitting import fit_model, takes
+from stakes._member_classifier import CONSTRAINTS, MemberClassifier, RoutesToEstimator, ValidationRecords
 from stakes._members import ModelMembers
 from stakes._random import seeded
 from stakes._validation import Constraint, boolean, choice, classifier
@@ -20,6 +21,7 @@ from stakes.decision.reader import Votes
 from stakes.decision.threshold_rules import THRESHOLDS
 from stakes.exceptions import DecisionError
 from stakes.records import Records
+from stakes.table import is_documents
 
 __all__ = ["CostDecisionClassifier"]
 
@@ -28,13 +30,14 @@ SIGMOID = "sigmoid"
 
 
 @documented
-class CostDecisionClassifier(MemberClassifier):
+class CostDecisionClassifier(RoutesToEstimator, MemberClassifier):
     """Direct minimum expected cost classification with any scikit-learn compatible classifier.
 
     Parameters
     ----------
     estimator : classifier
-        Anything with `fit` and `predict_proba`: logistic regression, gradient boosting, LightGBM, XGBoost ...
+        Anything with `fit` and `predict_proba`: logistic regression, gradient boosting, LightGBM, XGBoost, or a
+        pipeline, also of texts or dicts.
     calibration : {"sigmoid", "platt_logit", "isotonic", "logistic_bounded"}, default=None
         How the probability is calibrated on validation records; "platt" is another name for "sigmoid".
     threshold : {"cost", "scaled", "tuned", "half"}, default=None
@@ -125,7 +128,7 @@ class CostDecisionClassifier(MemberClassifier):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if self.weighted and (self.prefit or not has_fit_parameter(self.estimator, "sample_weight")):
+        if self.weighted and (self.prefit or not takes(self.estimator, "sample_weight")):
             raise ValueError(
                 "weighted=True trains with sample_weight, which "
                 + ("a prefit estimator cannot" if self.prefit else f"{self.estimator!r} does not take")
@@ -141,18 +144,21 @@ class CostDecisionClassifier(MemberClassifier):
         # What a prefit estimator is shown in fit are validation records.
         return not self.prefit and super()._needs_validation()
 
+    def _check_container(self, X: Any) -> Any:
+        # Texts and dicts are for the estimator to make features of.
+        return X if is_documents(X) else super()._check_container(X)
+
     def _read(self, X: Any, *, reset: bool) -> Any:
-        return check_features(self, X, reset=reset)
+        return X if is_documents(X) else check_features(self, X, reset=reset)
 
     def _train(self, records: Records, X: Any, rng: np.random.Generator) -> ValidationRecords | None:
-        labels = self._decode(records.positive)
         if self.prefit:
             check_is_fitted(self.estimator)
             self.estimator_ = self.estimator
         else:
-            self.estimator_ = seeded(self.estimator, rng)
             weight = records.cost_weight() if self.weighted else records.weight
-            self.estimator_.fit(X, labels, **({} if weight is None else {"sample_weight": weight}))
+            model, metadata = seeded(self.estimator, rng), dict(records.metadata)
+            self.estimator_ = fit_model(model, X, records.positive, self._class_labels, metadata, sample_weight=weight)
         self.members_ = ModelMembers([self.estimator_], self.classes_[self._positive])
         self.votes_ = Votes()
         self.default_decision_ = self._default_decision()

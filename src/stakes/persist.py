@@ -25,6 +25,7 @@ from skops.io.exceptions import UnsupportedTypeException
 import stakes
 from stakes._atomic import write_atomically
 from stakes._estimation import AmountEstimator, CostEstimators, ForeseenCost
+from stakes._fitting import NumberedLabels
 from stakes._member_classifier import ValidationRecords
 from stakes._members import ModelMembers, TreeMembers
 from stakes._regression import AmountRegressor
@@ -52,7 +53,7 @@ from stakes.tree.binning import Binning
 from stakes.tree.nodes import BINS, FeatureBins, Nodes
 from stakes.tree.trees import Trees
 
-__all__ = ["dumps", "load", "loads", "read_info", "save"]
+__all__ = ["TRUSTED", "dumps", "load", "loads", "read_info", "save"]
 
 # Raised whenever a version of stakes writes files that an older one cannot read.
 FORMAT = 2
@@ -84,7 +85,7 @@ OWN_TYPES = (
     AmountEstimator, ForeseenCost, EncodedRegressor, AmountRegressor,
     Nodes, FeatureBins, Binning, ValidationRecords, Records, *SAMPLERS.values(), *CALIBRATIONS.values(),
     *THRESHOLDS.values(),
-    PreparedLogisticRegression, Plain, Pairs,
+    PreparedLogisticRegression, NumberedLabels, Plain, Pairs,
 )  # fmt: skip
 TRUSTED = (
     *(f"{own.__module__}.{own.__qualname__}" for own in OWN_TYPES),

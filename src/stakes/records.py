@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import log
 from typing import Any
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 from stakes._rows import take_rows
 from stakes._typing import Bools, Floats
 from stakes.costs import Costs, rounded
+from stakes.exceptions import SamplingError
 
 __all__ = ["Records"]
 
@@ -44,6 +46,7 @@ class Records:
     costs: Costs
     weight: Floats | None = None  # None for ones
     known_costs: Costs | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict)  # for members of any kind, as scikit-learn routed it
 
     def __len__(self) -> int:
         return self.positive.size
@@ -118,6 +121,7 @@ class Records:
             self.costs[rows],
             None if self.weight is None else self.weight[rows],
             None if self.known_costs is None else self.known_costs[rows],
+            {name: take_rows(value, rows) if _is_of(value, self) else value for name, value in self.metadata.items()},
         )
 
     def with_features(self, X: Any) -> Records:
@@ -129,6 +133,8 @@ class Records:
 
         `X` has the features of all of them, `positive` the classes of the synthetic ones.
         """
+        if self.metadata:
+            raise SamplingError(f"synthetic records have no {', '.join(self.metadata)}: choose another sampling")
         n, means = positive.size, self.costs.class_means(self.positive)
         costs = self.costs
         if not costs.constant:
@@ -151,3 +157,8 @@ class Records:
         if not mean > 0:
             return self.weight
         return cost / mean if self.weight is None else self.weight * (cost / mean)
+
+
+def _is_of(value: Any, records: Records) -> bool:
+    """Return whether metadata has a value for each record."""
+    return hasattr(value, "__len__") and not isinstance(value, str | Mapping) and len(value) == len(records)

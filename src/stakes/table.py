@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import warnings
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from decimal import Decimal
 from numbers import Real
 from typing import Any
@@ -18,7 +18,16 @@ from sklearn.utils.validation import check_array, validate_data
 from stakes._rows import is_sparse
 from stakes.exceptions import ColumnTypeWarning
 
-__all__ = ["Column", "Table", "as_fitted", "check_not_empty", "check_table", "read_table", "table_of"]
+__all__ = [
+    "Column",
+    "Table",
+    "as_fitted",
+    "check_not_empty",
+    "check_table",
+    "is_documents",
+    "read_table",
+    "table_of",
+]
 
 Column = NDArray[Any] | pl.Series
 """Numbers as a one-dimensional array, categories as a polars series of strings."""
@@ -88,6 +97,13 @@ def check_table(X: Any) -> Any:
     if len(X.shape) != 2:
         raise ValueError(f"Expected a table of 2 dimensions, got {len(X.shape)}. Reshape your data: X.reshape(-1, 1)")
     return X
+
+
+def is_documents(X: Any) -> bool:
+    """Return whether `X` has a text or a dict for each record, as extractors of features take them."""
+    if isinstance(X, str | bytes | Mapping) or len(getattr(X, "shape", (0,))) != 1 or not hasattr(X, "__len__"):
+        return False
+    return isinstance(next(iter(X), None), str | bytes | Mapping)
 
 
 def read_table(estimator: Any, X: Any, *, reset: bool) -> Table:

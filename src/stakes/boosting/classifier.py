@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.validation import check_is_fitted, has_fit_parameter
+from sklearn.utils.validation import check_is_fitted
 
 from stakes._docs import documented
 from stakes._ensemble import EnsembleClassifier, without_zero_weights
+from stakes._fitting import takes
 from stakes._learners import ModelLearner, TreeLearner
 from stakes._member_classifier import ValidationRecords
 from stakes._members import LeafAssignment, ModelMembers, TreeMembers
@@ -183,7 +184,7 @@ class CostBoostClassifier(EnsembleClassifier):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         rule = self._rule()
-        if self._tree is None and not has_fit_parameter(self.estimator, "sample_weight"):
+        if self._tree is None and not takes(self.estimator, "sample_weight"):
             raise ValueError(f"boosting needs members that take sample_weight: {self.estimator!r} does not")
         if self._tree is None and rule.cast == "signed":
             raise ValueError(

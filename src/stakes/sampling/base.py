@@ -163,6 +163,8 @@ class CostSampler(MemberSampler, BaseSampler):
     array([0, 2, 3])
     """
 
+    # imbalanced-learn's ensembles then leave the class sizes to the sampler.
+    _sampling_type = "bypass"
     # Costs passed through a pipeline are meant for the sampler unless it is told otherwise.
     __metadata_request__fit_resample = {"fp_cost": True, "fn_cost": True, "tp_cost": True, "tn_cost": True}  # noqa: RUF012
 

@@ -1,0 +1,278 @@
+"""Our classifiers inside the meta-estimators of others, and classifiers of others inside ours."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import joblib
+import numpy as np
+import pytest
+from imblearn.ensemble import BalancedBaggingClassifier
+from sklearn import config_context
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.feature_extraction import DictVectorizer
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import f1_score
+from sklearn.model_selection import TunedThresholdClassifierCV, cross_val_score, cross_validate
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils import get_tags
+
+from stakes import (
+    CostBaggingClassifier,
+    CostBoostClassifier,
+    CostDecisionClassifier,
+    CostTreeClassifier,
+    MetaCostClassifier,
+)
+from stakes.encoded import EncodedClassifier
+from stakes.exceptions import CostsNeededError
+from stakes.metrics import make_cost_scorer, savings_score, total_cost
+from stakes.persist import dumps, loads
+from stakes.sampling import SAMPLERS
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(240, 3))
+Y = (X[:, 0] + RNG.normal(size=240) > 0.5).astype(int)
+AMOUNT = RNG.integers(1, 30, 240).astype(float)
+FEW: dict[str, Any] = {"n_estimators": 4, "random_state": 0}
+
+
+@pytest.fixture
+def routing() -> Iterator[None]:
+    with config_context(enable_metadata_routing=True):
+        yield
+
+
+# Cost scorers
+
+
+@pytest.mark.usefixtures("routing")
+def test_a_threshold_is_tuned_by_a_cost_scorer() -> None:
+    scorer = make_cost_scorer(fp_cost=5)
+    tuned = TunedThresholdClassifierCV(LogisticRegression(), scoring=scorer, cv=3, random_state=0)
+    tuned.fit(X, Y, fn_cost=AMOUNT)
+    cost = total_cost(Y, tuned.predict(X), fp_cost=5, fn_cost=AMOUNT)
+    assert cost < total_cost(Y, LogisticRegression().fit(X, Y).predict(X), fp_cost=5, fn_cost=AMOUNT)
+    whole = TunedThresholdClassifierCV(LogisticRegression().fit(X, Y), scoring=scorer, cv="prefit", refit=False)
+    whole.set_params(store_cv_results=True).fit(X, Y, fn_cost=AMOUNT)
+    thresholds, scores = whole.cv_results_["thresholds"], whole.cv_results_["scores"]
+    chance = whole.estimator_.predict_proba(X)[:, 1]
+    expected = [-total_cost(Y, (chance >= cut).astype(int), fp_cost=5, fn_cost=AMOUNT) for cut in thresholds]
+    np.testing.assert_allclose(scores, expected)
+
+
+@pytest.mark.usefixtures("routing")
+def test_scikit_learns_own_scores_beside_record_costs_have_a_way_out() -> None:
+    params = {"fp_cost": np.full(240, 5.0), "fn_cost": AMOUNT}
+    with pytest.raises(CostsNeededError, match=r"write make_cost_scorer\(f1_score\) for 'f1'"):
+        CostTreeClassifier().fit(X, Y, **params).predict(X)
+    scores = cross_val_score(CostTreeClassifier(), X, Y, scoring=make_cost_scorer(f1_score), params=params)
+    assert np.isfinite(scores).all()
+
+
+@pytest.mark.usefixtures("routing")
+def test_costs_may_have_other_names_in_a_pipeline() -> None:
+    tree = CostTreeClassifier(max_depth=3).set_fit_request(fn_cost="amount").set_predict_request(fn_cost="amount")
+    model = make_pipeline(StandardScaler(), tree)
+    scorer = make_cost_scorer(savings_score, fp_cost=5).set_score_request(fn_cost="amount")
+    named = cross_validate(model, X, Y, scoring=scorer, params={"amount": AMOUNT})["test_score"]
+    plain = make_pipeline(StandardScaler(), CostTreeClassifier(max_depth=3))
+    scorer = make_cost_scorer(savings_score, fp_cost=5)
+    expected = cross_validate(plain, X, Y, scoring=scorer, params={"fn_cost": AMOUNT})["test_score"]
+    np.testing.assert_array_equal(named, expected)
+
+
+# Pipelines inside
+
+
+@pytest.mark.parametrize("enabled", [False, True])
+@pytest.mark.parametrize(
+    "wrap",
+    [
+        lambda model: CostDecisionClassifier(model, weighted=True, random_state=0),
+        lambda model: CostBaggingClassifier(model, weighted=True, **FEW),
+        lambda model: CostBoostClassifier(model, **FEW),
+    ],
+    ids=["decision", "bagging", "boosting"],
+)
+def test_weights_reach_the_last_step_of_a_pipeline(wrap: Any, enabled: bool) -> None:
+    plain = wrap(DecisionTreeClassifier(max_depth=2, random_state=0))
+    piped = wrap(make_pipeline("passthrough", DecisionTreeClassifier(max_depth=2, random_state=0)))
+    with config_context(enable_metadata_routing=enabled):
+        expected = plain.fit(X, Y, fp_cost=1, fn_cost=AMOUNT).predict_proba(X)
+        np.testing.assert_array_equal(piped.fit(X, Y, fp_cost=1, fn_cost=AMOUNT).predict_proba(X), expected)
+
+
+@pytest.mark.parametrize(
+    "model", [CostDecisionClassifier(KNeighborsClassifier()), CostBaggingClassifier(KNeighborsClassifier())]
+)
+def test_weights_for_a_model_that_takes_none_are_an_error_of_ours(model: Any) -> None:
+    with pytest.raises(ValueError, match=r"sample_weight was given, and KNeighborsClassifier\(\) does not take it"):
+        wrap(KNeighborsClassifier()).fit(X, Y, sample_weight=AMOUNT)
+
+
+# Labels
+
+
+class OnlyNumbers(ClassifierMixin, BaseEstimator):
+    """Takes the labels 0 and 1 only, as XGBoost does."""
+
+    def fit(self, X: Any, y: Any) -> OnlyNumbers:
+        if not np.array_equal(np.unique(y), [0, 1]):
+            raise ValueError(f"Invalid classes inferred from unique values of `y`. Expected: [0 1], got {np.unique(y)}")
+        self.model_ = GaussianNB().fit(X, y)
+        self.classes_ = self.model_.classes_
+        return self
+
+    def predict_proba(self, X: Any) -> Any:
+        return self.model_.predict_proba(X)
+
+    def predict(self, X: Any) -> Any:
+        return self.model_.predict(X)
+
+
+@pytest.mark.parametrize("labels", [["no", "yes"], [1, 2], [-1, 1], [5, 0], [False, True]], ids=str)
+@pytest.mark.parametrize("wrap", [CostDecisionClassifier, lambda model: CostBaggingClassifier(model, **FEW)])
+def test_labels_are_numbered_for_models_that_need_numbers(wrap: Any, labels: list[Any]) -> None:
+    y = np.array(labels)[Y]
+    model = wrap(OnlyNumbers()).set_params(pos_label=labels[1]).fit(X, y, fp_cost=1, fn_cost=3)
+    expected = wrap(OnlyNumbers()).fit(X, Y, fp_cost=1, fn_cost=3)
+    np.testing.assert_array_equal(model.predict(X), np.array(labels)[expected.predict(X)])
+
+
+def test_an_error_that_is_not_about_labels_is_told_as_it_is() -> None:
+    with pytest.raises(ValueError, match="contains NaN"):
+        CostDecisionClassifier(GaussianNB()).fit(np.full((240, 1), np.nan), np.array(["a", "b"])[Y])
+
+
+def test_models_of_numbered_labels_are_saved() -> None:
+    trusted = [f"{__name__}.OnlyNumbers"]
+    model = CostDecisionClassifier(OnlyNumbers()).fit(X, np.array(["no", "yes"])[Y])
+    loaded = loads(dumps(model, trusted=trusted), trusted=trusted)
+    np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
+    np.testing.assert_array_equal(
+        model.estimator_.predict(X), np.array(["no", "yes"])[model.estimator_.model.predict(X)]
+    )
+
+
+# Texts and dicts
+
+
+@pytest.mark.parametrize("kind", [list, np.array])
+@pytest.mark.parametrize("threshold", ["cost", "tuned"])
+def test_texts_reach_the_estimator(kind: Any, threshold: str) -> None:
+    texts = kind([("win a prize now" if y else "see you at lunch") + f" {i % 7}" for i, y in enumerate(Y)])
+    model = CostDecisionClassifier(make_pipeline(TfidfVectorizer(), LogisticRegression()), threshold=threshold)
+    np.testing.assert_array_equal(model.fit(texts, Y, fp_cost=1, fn_cost=3).predict(texts), Y)
+
+
+def test_dicts_reach_the_estimator_also_prefit() -> None:
+    dicts = [{"word": "prize" if y else "lunch", "length": i % 7} for i, y in enumerate(Y)]
+    inner = make_pipeline(DictVectorizer(), LogisticRegression()).fit(dicts, Y)
+    model = CostDecisionClassifier(inner, prefit=True, threshold="tuned").fit(dicts, Y, fp_cost=1, fn_cost=3)
+    np.testing.assert_array_equal(model.predict(dicts), Y)
+
+
+# Metadata of members
+
+
+class Consumer(ClassifierMixin, BaseEstimator):
+    """Remembers the metadata that it is fitted with."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, group: Any = None, note: Any = None) -> Consumer:
+        self.seen_ = X, group, note
+        self.model_ = GaussianNB().fit(X, y)
+        self.classes_ = self.model_.classes_
+        return self
+
+    def predict_proba(self, X: Any) -> Any:
+        return self.model_.predict_proba(X)
+
+
+@pytest.mark.usefixtures("routing")
+@pytest.mark.parametrize(
+    "wrap",
+    [
+        lambda model: CostDecisionClassifier(model, validation=0.3, threshold="tuned", random_state=0),
+        lambda model: CostBaggingClassifier(model, sampling="under", **FEW),
+        lambda model: CostBoostClassifier(model, **FEW),
+    ],
+    ids=["decision", "bagging", "boosting"],
+)
+def test_metadata_goes_with_its_records_to_the_members_that_ask_for_it(wrap: Any) -> None:
+    group = X[:, 0] * 2
+    model = wrap(Consumer().set_fit_request(group=True, note=True, sample_weight=False))
+    model.fit(X, Y, fp_cost=1, fn_cost=3, group=group, note="all")
+    fitted = model.estimator_ if isinstance(model, CostDecisionClassifier) else model.estimators_[0]
+    shown, groups, note = fitted.seen_
+    np.testing.assert_array_equal(groups, 2 * shown[:, 0])
+    assert note == "all"
+    with pytest.raises(TypeError, match="unexpected argument"):
+        model.fit(X, Y, colour=group)
+    with pytest.raises(ValueError, match="group"):  # not asked for: scikit-learn's own words
+        wrap(Consumer()).fit(X, Y, group=group)
+
+
+def test_metadata_without_routing_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"\['group'\] are not understood by fit"):
+        CostDecisionClassifier(Consumer()).fit(X, Y, group=AMOUNT)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'group'"):
+        CostTreeClassifier().fit(X, Y, group=AMOUNT)
+
+
+# Ensembles and backends of others
+
+
+@pytest.mark.parametrize("name", SAMPLERS)
+def test_our_samplers_serve_in_the_ensembles_of_imbalanced_learn(name: str) -> None:
+    model = BalancedBaggingClassifier(CostTreeClassifier(max_depth=3), sampler=SAMPLERS[name](fn_cost=3), **FEW)
+    assert model.fit(X, Y).score(X, Y) > 0.6
+
+
+@pytest.mark.parametrize("backend", ["multiprocessing", "threading"])
+def test_members_are_the_same_by_every_backend_of_joblib(backend: str) -> None:
+    model = CostBaggingClassifier(n_jobs=2, **FEW)
+    expected = clone(model).fit(X, Y).predict_proba(X)
+    with joblib.parallel_config(backend, n_jobs=2):
+        np.testing.assert_array_equal(clone(model).fit(X, Y).predict_proba(X), expected)
+
+
+# Tags
+
+
+@pytest.mark.parametrize(
+    ("model", "nan", "is_sparse"),
+    [
+        (CostTreeClassifier(), True, True),
+        (CostBaggingClassifier(), True, True),
+        (CostBaggingClassifier(LogisticRegression()), False, True),
+        (CostDecisionClassifier(HistGradientBoostingClassifier()), True, False),
+        (MetaCostClassifier(), True, True),
+        (MetaCostClassifier(CostDecisionClassifier(LogisticRegression())), False, True),
+        (MetaCostClassifier(final_estimator=HistGradientBoostingClassifier()), True, False),
+        (EncodedClassifier(LogisticRegression()), False, True),
+    ],
+    ids=str,
+)
+def test_tags_are_kept(model: Any, nan: bool, is_sparse: bool) -> None:
+    tags = get_tags(model).input_tags
+    assert (tags.allow_nan, tags.sparse) == (nan, is_sparse)
+    for wanted, records in ((nan, np.where(np.abs(X) < 0.1, np.nan, X)), (is_sparse, _sparse(X))):
+        if wanted:
+            model.fit(records, Y).predict(records)
+        else:
+            with pytest.raises((ValueError, TypeError)):
+                model.fit(records, Y)
+
+
+def _sparse(array: Any) -> Any:
+    from scipy import sparse
+
+    return sparse.csr_matrix(array)
