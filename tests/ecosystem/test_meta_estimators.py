@@ -110,10 +110,8 @@ def test_weights_reach_the_last_step_of_a_pipeline(wrap: Any, enabled: bool) -> 
         np.testing.assert_array_equal(piped.fit(X, Y, fp_cost=1, fn_cost=AMOUNT).predict_proba(X), expected)
 
 
-@pytest.mark.parametrize(
-    "model", [CostDecisionClassifier(KNeighborsClassifier()), CostBaggingClassifier(KNeighborsClassifier())]
-)
-def test_weights_for_a_model_that_takes_none_are_an_error_of_ours(model: Any) -> None:
+@pytest.mark.parametrize("wrap", [CostDecisionClassifier, CostBaggingClassifier])
+def test_weights_for_a_model_that_takes_none_are_an_error_of_ours(wrap: Any) -> None:
     with pytest.raises(ValueError, match=r"sample_weight was given, and KNeighborsClassifier\(\) does not take it"):
         wrap(KNeighborsClassifier()).fit(X, Y, sample_weight=AMOUNT)
 
