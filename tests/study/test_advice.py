@@ -59,6 +59,7 @@ def test_savings_are_told_in_total_per_record_and_per_1000_with_their_interval(s
     assert advice.sure == f"95% sure: {low} to {high} per record."
     other["saved"]["low"] = -1.0
     assert advise(summary).sure.startswith("That may be chance (95%: ")
+    assert advise(summary).act.startswith("It is not sure that a model pays off. With this one, act on the records ")
     other["saved"] = None
     assert advise(summary).sure == ""
 

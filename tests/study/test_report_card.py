@@ -36,6 +36,9 @@ def test_it_says_what_the_study_says(summary: dict[str, Any]) -> None:
     assert facts(summary, "Purpose")["Advice"] == advise(summary).act
     assert facts(summary, "Data")["Records"] == "7,043, 1,869 of them with Churn = Yes"
     assert facts(summary, "Costs")["A miss"] == "12 * MonthlyCharges"
+    assert "Known only afterwards, and estimated to decide" not in facts(summary, "Costs")
+    summary["question"]["after"] = ["donation"]
+    assert facts(summary, "Costs")["Known only afterwards, and estimated to decide"] == "donation"
     protocol = facts(summary, "How it was chosen")
     assert (protocol["Seed"], protocol["Version"]) == ("0", "stakes 0.1.0")
     assert protocol["Why this model"] == summary["chosen"]["reason"]

@@ -71,8 +71,9 @@ def advise(summary: Summary) -> Advice:
         f"those most likely to have {positive}"
     )  # fmt: skip
     by_chance = known(low) and low <= 0
+    doubt = "It is not sure that a model pays off. With this one, a" if by_chance else "A"
     return Advice(
-        f"{act}: {whom}.",
+        f"{doubt}{act[1:]}: {whom}.",
         f"On {n:,} test records this saves {money(saved)} against {other['name']}, the best one can do without a "
         f"model: {money(saved / n)} per record, {money(1000 * saved / n)} per 1,000.",
         between and (f"That may be chance (95%: {between})." if by_chance else f"95% sure: {between}."),

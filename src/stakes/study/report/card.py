@@ -64,6 +64,8 @@ def _costs(summary: Summary) -> Facts:
     if summary["money"] is None:
         return [("Costs", "none were given: models are compared by how they cope with the rarer class")]
     facts = [("Acting for nothing", q["fp_cost"]), ("A miss", q["fn_cost"])]
+    if q.get("after"):
+        facts.append(("Known only afterwards, and estimated to decide", ", ".join(q["after"])))
     if chosen is not None:
         follows = "decisions change with them, without training" if chosen["follows_costs"] else "run the study again"
         facts.append(("When costs change", follows))
