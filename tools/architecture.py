@@ -56,6 +56,7 @@ ROOMS = (
     Room("members", "trained trees or models, and what makes them", ("_learners", "_members")),
     Room("decision", "after training: votes, calibration, thresholds", ("decision",)),
     Room("measures", "what outcomes are worth", ("curves", "measures", "metrics")),
+    Room("explain", "what moved a score, feature by feature", ("explain",)),
     Room(
         "classifiers",
         "members + a decision, with scikit-learn's manners",

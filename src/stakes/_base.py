@@ -19,6 +19,7 @@ from stakes._typing import Bools
 from stakes._validation import Constraint, check_params
 from stakes.costs import Costs, check_costs
 from stakes.exceptions import CostsNeededError, NoEffectWarning
+from stakes.explain.explanation import ExplainMixin
 from stakes.metrics import savings_score
 from stakes.metrics.bill import COST_NAMES
 from stakes.table import check_not_empty, check_table
@@ -32,7 +33,7 @@ _LINES_WARNED: set[tuple[str, int]] = set()
 _COSTS_REQUESTED = dict.fromkeys(COST_NAMES, True)
 
 
-class CostClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
+class CostClassifier(ExplainMixin, ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
     """Base of all classifiers: labels and costs in, labels and money out.
 
     A subclass has the parameters `fp_cost`, `fn_cost`, `pos_label` and `cost_estimator`, and declares what its others

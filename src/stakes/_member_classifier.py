@@ -33,6 +33,10 @@ from stakes.decision.reader import Reader
 from stakes.decision.readings import Readings
 from stakes.decision.thresholds import record_weights
 from stakes.exceptions import CostsError, CostsNeededError, DecisionError
+from stakes.explain.contributions import Contributions
+from stakes.explain.models import known_background, mean_contributions
+from stakes.explain.permutations import Sampling, background_of, sampled_contributions
+from stakes.explain.trees import tree_contributions
 from stakes.records import Records
 from stakes.table import check_table, read_table
 from stakes.tree.binning import Binned, Binning
@@ -224,7 +228,10 @@ class MemberClassifier(CostClassifier):
             features = self._read(take_rows(X, held_out), reset=False)
             validation = ValidationRecords(everything.take(held_out).with_features(features))
         self.validation_ = validation
-        made = self._train(train, X_train.X if isinstance(X_train, Binned) else X_train, rng)
+        X_train = X_train.X if isinstance(X_train, Binned) else X_train
+        made = self._train(train, X_train, rng)
+        by_trees = isinstance(self.members_, TreeMembers)
+        self.background_ = None if by_trees else background_of(X_train, train.weight)
         if self.validation_ is None:
             self.validation_ = ValidationRecords(train) if self.validation is None else made
         self._decide_by(self._asked())
@@ -537,6 +544,31 @@ class MemberClassifier(CostClassifier):
         assignment = self.members_.assign(self._read(X, reset=False), self._n_threads)
         costs = self._costs_of(X, assignment.ids.shape[0], given, needed=needed or reader.needs_costs)
         return reader.read(assignment, costs, n_threads=self._n_threads), costs
+
+    def _contributions(
+        self, X: Any, given: dict[str, Any], sampling: Sampling | None
+    ) -> tuple[Contributions | None, Costs | None]:
+        features, reader, cut = self._read(X, reset=False), self.reader_, self.cut_
+        costs = self._costs_of(X, X.shape[0], given, needed=reader.needs_costs)
+        members, n_features, n_threads = self.members_, self.n_features_in_, self._n_threads
+        if isinstance(members, TreeMembers):
+            options = {"n_features": n_features, "n_threads": n_threads}
+            return tree_contributions(members, reader, cut, features, costs, **options), costs
+
+        def score(mixed: Any, rows: NDArray[np.intp]) -> Floats:
+            assignment = members.assign(mixed, n_threads)
+            return cut.scores(reader.read(assignment, None if costs is None else costs[rows], n_threads=n_threads))
+
+        if cut.decision.output == "average":
+            found = mean_contributions(members, features, n_features)
+            if found is not None:
+                prior = members.prior
+                found = found if prior is None else found.through(prior.correct_mean)
+                found = found if cut.calibration is None else found.through(cut.calibration)
+                return found, costs
+        if sampling is None:
+            return None, costs
+        return sampled_contributions(score, features, known_background(self.background_, self), sampling), costs
 
     def predict(
         self,

@@ -29,6 +29,13 @@ class Prior(NamedTuple):
     sampled: Floats
     original: float
 
+    def correct_mean(self, average: Floats) -> Floats:
+        """Return a mean of probabilities over members, corrected for sampling.
+
+        The mean is corrected, and not its terms: the 0 and 1 of pure leaves cannot be corrected.
+        """
+        return prior_correction(average, sampled=float(self.sampled.mean()), original=self.original)
+
 
 class LeafTable:
     """The leaves of all members: labels, weights, and probabilities, which are computed on demand and kept.
@@ -75,13 +82,8 @@ class LeafTable:
         return prior_correction(p, sampled=self.prior.sampled[self.member], original=self.prior.original)
 
     def corrected_mean(self, average: Floats) -> Floats:
-        """Return a mean of `sampled_probability` over members, corrected for sampling where that was asked for.
-
-        The mean is corrected, and not its terms: the 0 and 1 of pure leaves cannot be corrected.
-        """
-        if self.prior is None:
-            return average
-        return prior_correction(average, sampled=float(self.prior.sampled.mean()), original=self.prior.original)
+        """Return a mean of `sampled_probability` over members, corrected for sampling where that was asked for."""
+        return average if self.prior is None else self.prior.correct_mean(average)
 
 
 @dataclass(frozen=True)
@@ -197,6 +199,13 @@ class ModelMembers:
         """Whether all models have probabilities; those without have labels only."""
         return all(hasattr(model, "predict_proba") for model in self.models)
 
+    @property
+    def prior(self) -> Prior | None:
+        """How sampling has shifted the share of positives, if that is to be corrected."""
+        if self.base_rate is None or self.sampled_rates is None:
+            return None
+        return Prior(self.sampled_rates, self.base_rate)
+
     def check_leaf(self, leaf: str) -> None:
         """Raise an error if answers have no probability of this name."""
         if leaf not in ("frequency", AUTO):
@@ -214,11 +223,8 @@ class ModelMembers:
             self.check_leaf(leaf)
             return flat
 
-        prior = None
-        if self.base_rate is not None and self.sampled_rates is not None:
-            prior = Prior(self.sampled_rates, self.base_rate)
         ids = np.arange(n * m, dtype=np.int32).reshape(n, m)
-        return LeafAssignment(ids, LeafTable(member, flat > 0.5, probability, prior=prior))
+        return LeafAssignment(ids, LeafTable(member, flat > 0.5, probability, prior=self.prior))
 
     def _answer(self, j: int, X: Any) -> Floats:
         model = self.models[j]

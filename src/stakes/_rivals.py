@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, Self
 
 import numpy as np
@@ -16,6 +17,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from stakes.encoded import EncodedClassifier
+from stakes.explain.models import Margins
 
 __all__ = ["PreparedLogisticRegression", "balanced_ensemble", "lightgbm", "logistic_regression", "prepared_columns"]
 
@@ -57,10 +59,24 @@ class PreparedLogisticRegression(ClassifierMixin, BaseEstimator):
     def fit(self, X: NDArray[Any], y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Learn the preparation and the coefficients."""
         self.prepare_ = prepared_columns(X.shape[1], self.categorical_features).fit(X)
+        prepared = self.prepare_.transform(X)
+        # Of each prepared column, the feature that it is made of, and the mean, which is the part of no feature.
+        names_out = self.prepare_.get_feature_names_out([str(j) for j in range(X.shape[1])])
+        self.features_ = np.array([int(re.findall(r"__(?:missingindicator_)?(\d+)", name)[0]) for name in names_out])
+        self.means_ = np.average(prepared, axis=0, weights=sample_weight)  # type: ignore[arg-type]
         self.regression_ = LogisticRegression(C=self.C, max_iter=self.max_iter)
-        self.regression_.fit(self.prepare_.transform(X), y, sample_weight)
+        self.regression_.fit(prepared, y, sample_weight)
         self.classes_ = self.regression_.classes_
         return self
+
+    def margins(self, X: NDArray[Any]) -> Margins:
+        """Return what each feature adds to the log-odds: exact Shapley values of a linear model."""
+        check_is_fitted(self)
+        weights = self.regression_.coef_[0]
+        added = (self.prepare_.transform(X) - self.means_) * weights
+        values = np.zeros(X.shape)
+        np.add.at(values.T, self.features_, added.T)
+        return Margins(values, float(self.means_ @ weights + self.regression_.intercept_[0]))
 
     def predict_proba(self, X: NDArray[Any]) -> NDArray[np.float64]:
         """Return the probabilities of the classes."""

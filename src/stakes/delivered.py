@@ -14,7 +14,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from stakes._estimation import ForeseenCost
 from stakes._typing import Floats
+from stakes.costs import Costs
 from stakes.decision.calibration import Calibration
+from stakes.explain.contributions import Contributions
+from stakes.explain.explanation import ExplainMixin
+from stakes.explain.permutations import Sampling
 from stakes.metrics import savings_score
 
 __all__ = ["Decided", "DeliveredClassifier"]
@@ -29,10 +33,10 @@ class Decided(NamedTuple):
     probability: Floats  # of the positive class
 
 
-class DeliveredClassifier(ClassifierMixin, BaseEstimator):
+class DeliveredClassifier(ExplainMixin, ClassifierMixin, BaseEstimator):
     """A trained model of a study, ready for new records.
 
-    Whatever it does not have itself is that of the model: ``explain``, ``feature_importances_``, ``with_decision`` ...
+    Whatever it does not have itself is that of the model: ``feature_importances_``, ``with_decision`` ...
 
     Parameters
     ----------
@@ -156,6 +160,15 @@ class DeliveredClassifier(ClassifierMixin, BaseEstimator):
         """Return costs as they are given, or estimated."""
         unknown = [name for name in self.foreseen_costs or () if given[name] is None]
         return given | {name: self.foresee(name, X) for name in unknown}
+
+    def _features(self, X: Any) -> Any:
+        return super()._features(self._columns(X))
+
+    def _contributions(
+        self, X: Any, given: dict[str, Any], sampling: Sampling | None
+    ) -> tuple[Contributions | None, Costs | None]:
+        found, costs = self.model._contributions(X, given, sampling)
+        return found if found is None else found.through(self._probability), costs
 
     def _probability(self, score: Floats) -> Floats:
         return score if self.probability is None else self.probability(score)

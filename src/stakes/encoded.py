@@ -12,6 +12,7 @@ from sklearn.utils import Tags, get_tags
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from stakes._rows import is_sparse
+from stakes.explain.models import Margins, margins_of
 from stakes.table import Table, as_fitted, read_table
 
 __all__ = ["EncodedClassifier", "EncodedRegressor"]
@@ -97,6 +98,11 @@ class EncodedClassifier(ClassifierMixin, Encoded):
         super().fit(X, y, sample_weight)
         self.classes_ = self.estimator_.classes_
         return self
+
+    def margins(self, X: Any) -> Margins | None:
+        """Return what each feature adds to the log-odds of the estimator; None where it does not know."""
+        check_is_fitted(self)
+        return margins_of(self.estimator_, self._numbers(read_table(self, X, reset=False)))
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the probabilities of the classes."""

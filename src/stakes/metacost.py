@@ -12,12 +12,16 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.utils import Tags, check_consistent_length, get_tags
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from stakes._base import CostClassifier, check_features
+from stakes._base import COST_NAMES, CostClassifier, check_features
 from stakes._docs import documented
 from stakes._random import generator, seeded
 from stakes._validation import Constraint, classifier
 from stakes.bagging import CostBaggingClassifier
 from stakes.cost_tree import CostTreeClassifier
+from stakes.costs import Costs
+from stakes.explain.contributions import Contributions
+from stakes.explain.models import contributions_of
+from stakes.explain.permutations import Sampling, background_of
 from stakes.records import Records
 
 __all__ = ["MetaCostClassifier"]
@@ -178,6 +182,7 @@ class MetaCostClassifier(CostClassifier):
             # The cheapest is to decide all records alike, which few classifiers can be taught.
             final = DummyClassifier(strategy="most_frequent")
         self.estimator_ = final.fit(X, self.relabelled_, **weights)
+        self.background_ = None if self.final_estimator is None else background_of(X, records.weight)
         return self
 
     def _teach(self, teacher: Any, records: Records, options: dict[str, Any]) -> Any:
@@ -259,6 +264,18 @@ class MetaCostClassifier(CostClassifier):
         shares = np.zeros((X.shape[0], 2))
         shares[:, np.searchsorted(self.classes_, self.estimator_.classes_)] = self.estimator_.predict_proba(X)
         return shares
+
+    def _contributions(
+        self, X: Any, given: dict[str, Any], sampling: Sampling | None
+    ) -> tuple[Contributions | None, Costs | None]:
+        X = check_features(self, X, reset=False)
+        costs = self._costs_of(X, X.shape[0], given, needed=False)
+        if isinstance(self.estimator_, DummyClassifier):
+            score = self.predict_proba(X)[:, self._positive]
+            return Contributions(np.zeros((score.size, self.n_features_in_)), score, score), costs
+        without = dict.fromkeys(COST_NAMES)
+        positive = self.classes_[self._positive]
+        return contributions_of(self.estimator_, X, positive, without, sampling, self.background_), costs
 
     def export_text(self, **options: Any) -> str:
         """Return the final tree as text; options as in `CostTreeClassifier.export_text`."""

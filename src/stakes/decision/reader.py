@@ -24,7 +24,7 @@ from stakes.decision.weights import VOTE_WEIGHTS, vote_weights
 from stakes.exceptions import CostsNeededError, DecisionError
 from stakes.records import Records
 
-__all__ = ["Reader", "Votes", "cost_share"]
+__all__ = ["Reader", "Votes", "cost_share", "heaviest_leaves"]
 
 
 CAST_BY_COST = ("by_cost", "signed")
@@ -143,7 +143,7 @@ class Reader:
             alpha = self._weight(OWN, ("", ""), assignment.ids.shape[1])
             scores[source], totals[source] = by_leaf(assignment, alpha, threshold, out_of_bag)
         for by_node in (False, True):
-            mine = [source for source in votes if source not in from_leaves and self._by_node(source) == by_node]
+            mine = [source for source in votes if source not in from_leaves and self.by_node(source) == by_node]
             if not mine:
                 continue
             leaves = assignment.leaves
@@ -186,12 +186,7 @@ class Reader:
         fixed = [column for column in columns if column[0] != "cost"]
         by_cost = [column for column in columns if column[0] == "cost"]
         kinds = sorted({leaf for _, leaf in by_cost})
-        outcomes = [
-            leaves.label
-            if member == "label"
-            else leaves.probability(leaf) > self.member_thresholds_[leaf][leaves.member]
-            for member, leaf in fixed
-        ]
+        outcomes = [self.fixed_votes(member, leaf, leaves) for member, leaf in fixed]
         weight = np.empty((leaves.n_members, len(columns), len(weights)))
         for c, column in enumerate(columns):
             for w, name in enumerate(weights):
@@ -204,15 +199,25 @@ class Reader:
             np.empty(0) if leaf_weight is None else leaf_weight,
         )
 
-    def _weight(self, name: str, column: tuple[str, str], n_members: int) -> Floats:
+    def fixed_votes(self, member: str, leaf: str, leaves: LeafTable) -> Bools:
+        """Return whether each leaf votes for the positive class, where that does not depend on costs."""
+        if member == "label":
+            return leaves.label
+        return leaves.probability(leaf) > self.member_thresholds_[leaf][leaves.member]
+
+    def member_weights(self, source: Source, n_members: int) -> Floats:
         """Return the weight of each member's vote."""
+        return self._weight(source.vote_weight, (source.member, source.leaf), n_members)
+
+    def _weight(self, name: str, column: tuple[str, str], n_members: int) -> Floats:
         if name == OWN:
             return np.ones(n_members) if self.votes.weight is None else self.votes.weight
         if name in ("equal", "node"):
             return np.ones(n_members)
         return vote_weights(name, self.member_errors_[column])
 
-    def _by_node(self, source: Source) -> bool:
+    def by_node(self, source: Source) -> bool:
+        """Return whether votes are weighed by the mean weight of the records in the leaf."""
         return source.vote_weight == "node" or (source.vote_weight == OWN and self.votes.by_node)
 
 
@@ -265,8 +270,7 @@ def _signed(
     leaves = assignment.leaves
     assert leaves.weights is not None
     below, above = leaves.weights.T
-    heaviest = np.zeros(alpha.size)
-    np.maximum.at(heaviest, leaves.member, leaves.weights.max(axis=1))
+    heaviest = heaviest_leaves(leaves, alpha.size)
     votes, largest = np.zeros(threshold.size), np.zeros(threshold.size)
     for m, leaf in enumerate(assignment.ids.T):
         counted = 1.0 if out_of_bag is None else out_of_bag[:, m]
@@ -278,6 +282,14 @@ def _signed(
     if out_of_bag is not None:
         score[~out_of_bag.any(axis=1)] = np.nan
     return score, largest
+
+
+def heaviest_leaves(leaves: LeafTable, n_members: int) -> Floats:
+    """Return the largest weight of a class in any leaf, for each member."""
+    assert leaves.weights is not None
+    heaviest = np.zeros(n_members)
+    np.maximum.at(heaviest, leaves.member, leaves.weights.max(axis=1))
+    return heaviest
 
 
 def _confident(

@@ -8,7 +8,7 @@ a blend that was chosen without it.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -19,6 +19,7 @@ from scipy.special import expit, logit
 
 from stakes._typing import Bools, Floats
 from stakes.decision.calibration import Calibration, fit_calibration
+from stakes.explain.contributions import Contributions, weighted_sum
 from stakes.records import Records
 from stakes.teams.selection import Stakes, best_models, greedy_team
 
@@ -63,9 +64,22 @@ class Blend(ABC):
             _calibrated(scores[:, used], [self.calibrations[model] for model in used]), self.weights[used]
         )
 
+    def explained(self, parts: Sequence[Contributions]) -> Contributions:
+        """Return what each feature adds to the probability, from what it adds to the scores of models with weight."""
+        used = self.used
+        calibrated = [
+            part if (calibration := self.calibrations[model]) is None else part.through(calibration)
+            for part, model in zip(parts, used, strict=True)
+        ]
+        return self._explained(calibrated, self.weights[used])
+
     @abstractmethod
     def _blended(self, probabilities: Floats, weights: Floats) -> Floats:
         """Return the blend of the calibrated probabilities of the models with a weight."""
+
+    @abstractmethod
+    def _explained(self, parts: Sequence[Contributions], weights: Floats) -> Contributions:
+        """Return what each feature adds to the blend."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,6 +97,9 @@ class Team(Blend):
 
     def _blended(self, probabilities: Floats, weights: Floats) -> Floats:
         return probabilities @ weights
+
+    def _explained(self, parts: Sequence[Contributions], weights: Floats) -> Contributions:
+        return weighted_sum(parts, weights)
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,6 +119,10 @@ class Stack(Blend):
 
     def _blended(self, probabilities: Floats, weights: Floats) -> Floats:
         return expit(_logits(probabilities) @ weights + self.intercept)
+
+    def _explained(self, parts: Sequence[Contributions], weights: Floats) -> Contributions:
+        total = weighted_sum([part.through(_logits) for part in parts], weights)
+        return total.through(lambda logits: expit(logits + self.intercept))
 
 
 def fit_best(scores: Floats, records: Records, *, calibration: str | None = CALIBRATION, size: int = 5) -> Team:

@@ -15,7 +15,7 @@ from sklearn.model_selection import StratifiedKFold, check_cv
 from sklearn.utils import Tags, get_tags
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from stakes._base import check_features
+from stakes._base import COST_NAMES, check_features
 from stakes._docs import documented
 from stakes._member_classifier import MemberClassifier, ValidationRecords
 from stakes._members import ModelMembers
@@ -27,6 +27,9 @@ from stakes.decision.cuts import Cut
 from stakes.decision.decision import Decision
 from stakes.decision.reader import Reader, Votes
 from stakes.decision.readings import Readings, Source
+from stakes.explain.contributions import Contributions
+from stakes.explain.models import contributions_of
+from stakes.explain.permutations import Sampling
 from stakes.records import Records
 from stakes.teams.blends import CALIBRATION, Blend, cross_fit, fit_best, fit_stack, fit_team
 
@@ -205,6 +208,21 @@ class BlendClassifier(MemberClassifier):
         scores = np.column_stack([_scores(model, self, X, costs) for model in self.estimators_])
         return Readings({PROBABILITY: self.blend_(scores)}, {}), costs
 
+    def _contributions(
+        self, X: Any, given: dict[str, Any], sampling: Sampling | None
+    ) -> tuple[Contributions | None, Costs | None]:
+        X = self._read(X, reset=False)
+        costs = self._costs_of(X, X.shape[0], given, needed=False)
+        parts = []
+        for model in self.estimators_:
+            given = dict.fromkeys(COST_NAMES) | _costs_for(model, costs)
+            part = contributions_of(model, X, self.classes_[self._positive], given, sampling, self.background_)
+            if part is None:
+                return None, costs
+            parts.append(part)
+        found, calibration = self.blend_.explained(parts), self.cut_.calibration
+        return found if calibration is None else found.through(calibration), costs
+
     @classmethod
     def from_fitted(
         cls,
@@ -268,7 +286,7 @@ class BlendClassifier(MemberClassifier):
         self.cost_estimators_ = None
         remembered = {"fp_cost": fp_cost, "fn_cost": fn_cost, "tp_cost": 0.0, "tn_cost": 0.0}
         self.constant_costs_ = {name: float(cost) for name, cost in remembered.items() if cost is not None}
-        self.validation_ = None
+        self.validation_ = self.background_ = None
         self._set_models(used, blend.take(blend.used))
         self._decide_by(decision, cut)
         return self
@@ -290,11 +308,14 @@ def _trained(estimator: Any, blend: BlendClassifier, records: Records, seed: int
 
 def _scores(model: Any, blend: BlendClassifier, X: Any, costs: Costs | None) -> Floats:
     """Return the score of the positive class; costs are passed to the models that take them."""
-    given = (
-        {} if costs is None or not has_fit_parameter(model, "fp_cost") else {"fp_cost": costs.fp, "fn_cost": costs.fn}
-    )
-    shares = model.predict_proba(X, **given)
+    shares = model.predict_proba(X, **_costs_for(model, costs))
     return np.asarray(shares[:, list(model.classes_).index(blend.classes_[blend._positive])], dtype=np.float64)
+
+
+def _costs_for(model: Any, costs: Costs | None) -> dict[str, Any]:
+    """Return the costs as a model takes them; nothing where it takes none."""
+    takes = costs is not None and has_fit_parameter(model, "fp_cost")
+    return {"fp_cost": costs.fp, "fn_cost": costs.fn} if takes and costs is not None else {}
 
 
 @documented
