@@ -197,9 +197,9 @@ class CostClassifier(ExplainMixin, ClassifierMixin, BaseEstimator, metaclass=ABC
         line = caller.f_code.co_filename, caller.f_lineno
         if line not in _LINES_WARNED:
             warnings.warn(
-                f"{' and '.join(names)} {'have' if len(names) > 1 else 'has'} no effect on these decisions: the costs "
-                f"acted when this {type(self).__name__} was trained or tuned. Fit again with other costs, or choose a "
-                "decision that goes by those of the records; needs_costs_ says which does",
+                f"{' and '.join(names)} {'have' if len(names) > 1 else 'has'} no effect on these decisions: this "
+                f"{type(self).__name__} does not go by the costs of records (needs_costs_ is False). Leave them out, "
+                "or choose a decision that goes by them; costs that act in training need another fit",
                 NoEffectWarning,
                 stacklevel=3,
             )
