@@ -17,15 +17,17 @@ import numpy as np
 import polars as pl
 import pytest
 
-from stakes import make_classifier
+from stakes import Costs, CostTreeClassifier, make_classifier
 from stakes.datasets import make_churn
 from stakes.decision.calibration import fit_calibration
 from stakes.exceptions import ClassMeansWarning, CostsNeededError, StudyError
 from stakes.metrics import cost_reduction, savings_score, total_cost, tuned_threshold
 from stakes.persist import load
+from stakes.records import Records
 from stakes.study import store as store_module
-from stakes.study.columns import decision_of
+from stakes.study.columns import decision_of, pack
 from stakes.study.data import StudyData
+from stakes.study.findings import _taught
 from stakes.study.plan import Config, by_promise, plan_units
 from stakes.study.study import Study
 from stakes.table import table_of
@@ -362,6 +364,17 @@ def test_class_imbalance_alone_tries_cost_ratios_and_imbalanced_learn(tmp_path):
     assert set(model.predict(churn_data().frame)) == {"no", "yes"}  # its costs are a pair, which it remembers
     with pytest.raises(StudyError, match="'cost' needs costs"):
         Study(churn_data(costs=False), out=tmp_path / "b", measure="cost")
+
+
+def test_the_readable_tree_learns_decisions_out_of_fold():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 3))
+    records = Records(X, rng.random(200) < 0.3, Costs(fp=1.0, fn=5.0))
+    out_of_fold = X[:, 1] > 0.4  # whatever the labels, and whatever the model decides in its own fold
+    row = dict.fromkeys(("method", "name", "train_costs", "decision_costs"), "x")
+    _, text = _taught({**row, "n_tuned": 0, "out_of_fold_outcome": [pack(out_of_fold)]}, records, records, Config())
+    assert text == CostTreeClassifier(max_depth=4, random_state=0).fit(X, out_of_fold.astype(int)).export_text()
+    assert text.count("records") == 3  # one split, as out of fold
 
 
 def test_the_recommended_model_teaches_a_readable_tree(finished):

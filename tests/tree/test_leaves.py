@@ -59,11 +59,13 @@ def test_every_kind_of_leaf_is_tested_by_hand():
     assert set(LEAVES) == set(BY_HAND)
 
 
-def test_synthetic_records_shrink_leaves_by_two_records_for_each_that_an_original_one_has_got():
+def test_synthetic_records_shrink_leaves_by_two_records_for_each_that_an_original_one_has_got_but_at_most_m():
     trees, at = chain(NEGATIVE, POSITIVE)
     # Four positives for each original one: k = 2 * 3 records, of which a fifth, as at the root, is positive.
     expected = [6.2 / 206, 7.2 / 36, 14.2 / 31, 23.2 / 36, 15.2 / 21]
     np.testing.assert_allclose(leaf_probabilities(trees, "shrunk", growth=4.0)[at], expected, rtol=1e-14)
+    most = leaf_probabilities(trees, "shrunk", growth=26.5)[at]  # k = m = 50, and not 51
+    np.testing.assert_allclose(most, BY_HAND["m_estimate"], rtol=1e-14)
     for leaf in set(LEAVES) - {"shrunk"}:
         np.testing.assert_array_equal(leaf_probabilities(trees, leaf, growth=4.0)[at], BY_HAND[leaf])
     # In units of the mean weight, 1.6; at the root 240 of 480 are of positives.

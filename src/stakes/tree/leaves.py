@@ -41,8 +41,8 @@ def m_estimate(n: Counted) -> Floats:
 
 
 def shrunk(n: Counted) -> Floats:
-    """(N+ + b k) / (N + k) with k = 2 (g - 1): two records for each synthetic one that an original one has got."""
-    k = 2.0 * (n.growth - 1.0)
+    """(N+ + b k) / (N + k) with k = 2 (g - 1), two records for each synthetic one of an original one, but at most m."""
+    k = np.minimum(2.0 * (n.growth - 1.0), _m(n.base_rate))
     return frequency(n._replace(positive=n.positive + n.base_rate * k, all=n.all + k))
 
 
