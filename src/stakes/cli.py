@@ -1,4 +1,4 @@
-"""The command `stakes`: study, apply, save, report, compare, methods, demo, paper.
+"""The command `stakes`: study, check, apply, save, report, compare, methods, demo, paper.
 
 Commands import what they need when they run, so that help comes at once. Whatever is wrong with what a user gave is
 said in one line, with exit code 2. A command that lives in a module of its own is added here by ``app.add_typer``.
@@ -93,6 +93,49 @@ FpCost = Annotated[
 FnCost = Annotated[
     str | None, typer.Option("--fn-cost", metavar="EXPR", help="What a false negative costs, in the same way.")
 ]
+Target = Annotated[str, typer.Option(metavar="COLUMN", help="The column with the two classes.")]
+Positive = Annotated[
+    str | None,
+    typer.Option(
+        metavar="VALUE",
+        help="The value of the positive class; by default 1, yes or true, and otherwise the rarer class.",
+    ),
+]
+Drop = Annotated[
+    list[str] | None,
+    typer.Option(metavar="COLUMN", help="Not a feature, though costs may use it. Several: with commas, or again."),
+]
+After = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="COLUMN",
+        help="Known only after the decision, such as a donation: not a feature; costs are judged by it, and "
+        "decided by an estimate. Several: with commas, or again.",
+    ),
+]
+Allow = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="COLUMN",
+        help="A feature although it looks like an ID, or gives the class away. Several: with commas, or again.",
+    ),
+]
+Test = Annotated[
+    str,
+    typer.Option(
+        metavar="PART",
+        help='What to test on: a share of the records, a file of the same layout, or "COLUMN>VALUE" for a split in '
+        "time.",
+    ),
+]
+Groups = Annotated[
+    str | None,
+    typer.Option(metavar="COLUMN", help="Records with the same value, such as a customer's, stay together."),
+]
+Time = Annotated[
+    str | None,
+    typer.Option(metavar="COLUMN", help="Judge models on records that are later than those they learnt from."),
+]
 Jobs = Annotated[int | None, typer.Option(min=1, help="How many processes to use; all cores by default.")]
 Seed = Annotated[int, typer.Option(min=0, help="Everything random depends on it alone.")]
 Mode = Annotated[
@@ -114,28 +157,13 @@ def stakes(version: Annotated[bool, typer.Option("--version", help="Print the ve
 @app.command()
 def study(
     data: Annotated[Path, typer.Argument(metavar="DATA", help="A CSV or Parquet file, one record in a row.")],
-    target: Annotated[str, typer.Option(metavar="COLUMN", help="The column with the two classes.")],
-    positive: Annotated[
-        str | None,
-        typer.Option(
-            metavar="VALUE",
-            help="The value of the positive class; by default 1, yes or true, and otherwise the rarer class.",
-        ),
-    ] = None,
+    target: Target,
+    positive: Positive = None,
     fp_cost: FpCost = None,
     fn_cost: FnCost = None,
-    drop: Annotated[
-        list[str] | None,
-        typer.Option(metavar="COLUMN", help="Not a feature, though costs may use it. Several: with commas, or again."),
-    ] = None,
-    after: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="COLUMN",
-            help="Known only after the decision, such as a donation: not a feature; costs are judged by it, and "
-            "decided by an estimate. Several: with commas, or again.",
-        ),
-    ] = None,
+    drop: Drop = None,
+    after: After = None,
+    allow: Allow = None,
     methods: Annotated[
         list[str] | None,
         typer.Option(
@@ -145,22 +173,9 @@ def study(
     trees: Annotated[int, typer.Option(min=1, help="Members of each ensemble.")] = 100,
     folds: Annotated[int, typer.Option(min=2, help="Into how many folds the learning records are divided.")] = 5,
     repeats: Annotated[int, typer.Option(min=1, help="How often they are divided anew.")] = 1,
-    test: Annotated[
-        str,
-        typer.Option(
-            metavar="PART",
-            help='What to test on: a share of the records, a file of the same layout, or "COLUMN>VALUE" for a split in '
-            "time.",
-        ),
-    ] = "0.2",
-    groups: Annotated[
-        str | None,
-        typer.Option(metavar="COLUMN", help="Records with the same value, such as a customer's, stay together."),
-    ] = None,
-    time: Annotated[
-        str | None,
-        typer.Option(metavar="COLUMN", help="Judge models on records that are later than those they learnt from."),
-    ] = None,
+    test: Test = "0.2",
+    groups: Groups = None,
+    time: Time = None,
     train_costs: Annotated[
         list[str] | None,
         typer.Option(
@@ -227,6 +242,7 @@ def study(
             fn_cost=fn_cost,
             drop=drop or (),
             after=after or (),
+            allow=allow or (),
             test=test,
             groups=groups,
             time=time,
@@ -254,6 +270,56 @@ def study(
             seed=seed,
             progress=progress,
         )
+
+
+@app.command()
+def check(
+    data: Annotated[Path, typer.Argument(metavar="DATA", help="A CSV or Parquet file, one record in a row.")],
+    target: Target,
+    positive: Positive = None,
+    fp_cost: FpCost = None,
+    fn_cost: FnCost = None,
+    drop: Drop = None,
+    after: After = None,
+    allow: Allow = None,
+    test: Test = "0.2",
+    groups: Groups = None,
+    time: Time = None,
+    seed: Seed = 0,
+) -> None:
+    """Look at data before a study: columns that give the class away, IDs, few records, what has moved.
+
+    Every study looks at its data in the same way, and stops at what would make its figures wrong. The exit code is 1 in
+    that case.
+    """
+    with plain_errors():
+        from stakes.study.check import ERROR, look
+        from stakes.study.data import load_data
+
+        loaded = load_data(
+            data,
+            target=target,
+            positive=positive,
+            fp_cost=fp_cost,
+            fn_cost=fn_cost,
+            drop=drop or (),
+            after=after or (),
+            allow=allow or (),
+            test=test,
+            groups=groups,
+            time=time,
+        )
+        found = look(loaded, seed)
+    n, features = int(loaded.positive.sum()), f"{loaded.frame.width} features"
+    typer.echo(f"{len(loaded):,} records, {n:,} of them {loaded.classes[1]!r} ({n / len(loaded):.1%}); {features}.")
+    told = {str(each) for each in found}
+    for note in loaded.info["notes"]:
+        if note not in told:
+            typer.echo(f"note: {note}.")
+    for each in found:
+        typer.echo(f"{each.severity}: {each}.")
+    if any(each.severity == ERROR for each in found):
+        raise typer.Exit(1)
 
 
 @app.command()

@@ -110,8 +110,28 @@ def test_a_mark_for_missing_numbers_is_a_category_among_texts(write: Write) -> N
     assert load(write(frame)).frame["plan"].to_list() == ["none", "NA", "basic"] * (N // 3)
 
 
-@pytest.mark.parametrize("texts", [["1,5", "2,25"], ["$1,234.50", "$7"], ["9.09%", ""], ["1 200", "3"]])
-def test_numbers_that_are_written_otherwise_are_texts_with_a_note(texts: list[str]) -> None:
+@pytest.mark.parametrize(
+    ("texts", "numbers", "shown"),
+    [
+        (["$1,234.50", "$7"], [1234.5, 7], "'$1,234.50' as 1234.5"),
+        (["9.09%", ""], [9.09, None], "'9.09%' as 9.09"),
+        (["n/a", "1 200", "-3"], [None, 1200, -3], "'1 200' as 1200"),
+        (["-1,234,567", "12"], [-1234567, 12], "'-1,234,567' as -1.23457e+06"),
+    ],
+)
+def test_money_and_percentages_are_read_as_numbers_with_a_note(
+    texts: list[str], numbers: list[Any], shown: str
+) -> None:
+    frame, notes = tidy(pl.DataFrame({"x": texts}))
+    assert frame["x"].to_list() == numbers
+    assert notes == [f"column 'x' is read as numbers, such as {shown}"]
+    again, wrong = as_kind(pl.Series(texts), "number")  # and by a model that is applied
+    assert again.to_list() == numbers
+    assert not wrong.any()
+
+
+@pytest.mark.parametrize("texts", [["1,5", "2,25"], ["9.09%", "0.09"], ["1,23,4", "5"]])
+def test_numbers_that_can_be_read_in_two_ways_are_texts_with_a_note(texts: list[str]) -> None:
     frame, notes = tidy(pl.DataFrame({"x": texts, "plan": ["a", "1,5"]}))
     assert frame.schema["x"] == pl.String
     assert notes == [f"column 'x' is text, such as {texts[0]!r}: numbers are written as 1234.5"]

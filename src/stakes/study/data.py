@@ -19,6 +19,7 @@ from stakes._typing import Bools, Ints
 from stakes.costs import Costs
 from stakes.exceptions import StudyError
 from stakes.study.after import AfterCosts
+from stakes.study.check import NOTE, WARNING, Check, constant, few_records, identity
 from stakes.study.files import as_kind, check_finite, conform, kinds_of, read_file, tidy
 from stakes.study.folds import Folds, cut_in_time, divide, forward_folds, random_folds
 
@@ -30,8 +31,6 @@ Rows = NDArray[np.intp]
 YES, NO = {"1", "true", "yes", "y", "t"}, {"0", "-1", "false", "no", "n", "f"}
 # Streams of random numbers that are drawn from one seed.
 TEST, FOLDS = 1, 2
-# With fewer records of a class to learn from, the figures say little.
-FEW = 50
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,6 +66,8 @@ class StudyData:
     after : AfterCosts or None
         Costs by columns that are known only after the decision, which the study estimates; `costs` then has the mean
         cost where the true one is not known.
+    allow : tuple of str
+        Columns, or "fp_cost" and "fn_cost", that may give the class away: they are known when deciding.
 
     Examples
     --------
@@ -105,6 +106,7 @@ class StudyData:
     file_labels: tuple[Any, Any] | None = None
     known_costs: Costs | None = None
     after: AfterCosts | None = None
+    allow: tuple[str, ...] = ()
 
     @property
     def labels(self) -> tuple[Any, Any]:
@@ -211,6 +213,7 @@ def load_data(
     fn_cost: str | float | None = None,
     drop: Iterable[str] = (),
     after: Iterable[str] = (),
+    allow: Iterable[str] = (),
     test: str | float | Path = "0.2",
     groups: str | None = None,
     time: str | None = None,
@@ -220,8 +223,8 @@ def load_data(
     Parameters
     ----------
     path : path
-        Texts are categories. Columns of texts that are all different, such as names of customers, are left out, and
-        so are empty ones; `info["notes"]` tells.
+        Texts are categories. Columns that tell records apart, such as numbers of customers, are left out, and so are
+        empty and constant ones; `info["notes"]` tells.
     target : str
         The column with the two classes.
     positive : value, default=None
@@ -234,6 +237,9 @@ def load_data(
     after : iterable of str, default=()
         Columns that are known only after the decision, such as a donation. They are not features; costs that use them
         are judged by the true values, and decided by estimates. They may be missing.
+    allow : iterable of str, default=()
+        Columns that are features although they tell records apart, or give the class away; "fp_cost" and "fn_cost" for
+        costs that do.
     test : str, float or path, default="0.2"
         A share of the records; a file of the same layout; or "COLUMN>VALUE" (or >=), to test on what came later.
     groups : str, default=None
@@ -268,11 +274,14 @@ def load_data(
         raise StudyError(f"--target {target!r}: {path.name} has no such column{did_you_mean(target, frame.columns)}")
     dropped = _named(drop, frame.columns, target, "--drop")
     afterwards = _named(after, frame.columns, target, "--after")
+    allowed = _named(allow, [*frame.columns, "fp_cost", "fn_cost"], target, "--allow")
     frame, test_part = _take_part(frame, test)
     is_positive, labels = _classes(frame.get_column(target), target, positive)
     classes = (_label(labels[0]), _label(labels[1]))
+    checks = []
     if positive is None:
-        notes.append(f"{classes[1]!r} is taken for the positive class of {target!r}: --positive would change that")
+        taken = f"{classes[1]!r} is taken for the positive class of {target!r}"
+        checks.append(Check("classes", None, taken, "--positive would change that", NOTE))
     costs, after_costs = _costs(frame, fp_cost, fn_cost, afterwards, is_positive)
     if groups is not None and time is not None:
         raise StudyError("--groups and --time cannot be had together: choose what matters more")
@@ -282,11 +291,11 @@ def load_data(
         if column is not None
     }
     by = {column for column in (groups, time, test_part.column) if column is not None} - {target}
-    for column in sorted(by - set(dropped)):
-        notes.append(f"column {column!r} is no feature: records are divided by it")
+    divided_by = "is no feature: records are divided by it"
+    checks += [Check("split", column, divided_by, None, NOTE) for column in sorted(by - set(dropped))]
     if after_costs is not None and (n := after_costs.n_unknown(is_positive)):
         notes.append(f"the cost of {n:,} records is not known afterwards either: they are judged by its estimate")
-    features = _features(frame.drop(target, *{*dropped, *afterwards, *by}), path.name, notes)
+    features = _features(frame.drop(target, *{*dropped, *afterwards, *by}), path.name, allowed, checks)
     if not features.width:
         raise StudyError(f"{path.name} has no features: besides {target!r}, no column is left to learn from")
     data = StudyData(
@@ -307,6 +316,7 @@ def load_data(
                 "fn_cost": fn_cost,
                 "drop": dropped,
                 "after": afterwards,
+                "allow": allowed,
                 "test": str(Path(str(test)).absolute()) if Path(str(test)).exists() else str(test),
                 "groups": groups,
                 "time": time,
@@ -329,12 +339,16 @@ def load_data(
         time=divided.get("--time"),
         file_labels=labels,
         after=after_costs,
+        allow=tuple(allowed),
     )
     learning, tested = data.split(0)  # says so where that cannot be done
     data.info["per_day"] = _per_day(frame, time or test_part.column, tested)
     for is_class, name in zip((~is_positive, is_positive), classes, strict=True):
-        if (n := int(is_class[learning].sum())) < FEW:
-            notes.append(f"there are only {n} records of {name!r} to learn from: all figures are uncertain")
+        few = few_records(int(is_class[learning].sum()), name)
+        if few is not None:
+            checks.append(few)
+    notes += map(str, checks)
+    data.info["checks"] = [check._asdict() for check in checks]
     return data
 
 
@@ -484,29 +498,23 @@ def evaluate_cost(cost: Expression, frame: pl.DataFrame, *, first_record: int = 
     return value
 
 
-def _features(frame: pl.DataFrame, source: str, notes: list[str]) -> pl.DataFrame:
-    """Return the columns that can be learnt from, with a note on each of the others."""
+def _features(frame: pl.DataFrame, source: str, allowed: list[str], checks: list[Check]) -> pl.DataFrame:
+    """Return the columns that can be learnt from, with a word on each of the others."""
+    check_finite(frame, source=source)
     kept = []
     for column in frame.iter_columns():
+        name = column.name
         if not column.count():
-            notes.append(f"column {column.name!r} is left out: it is empty")
-        elif column.dtype == pl.String and column.n_unique() == len(column):
-            notes.append(f"column {column.name!r} is left out: its texts are different in all records, like names")
-        elif column.dtype.is_integer() and _numbers_records(column):
-            notes.append(f"column {column.name!r} is left out: it numbers the records")
+            checks.append(Check("empty", name, "is left out: it is empty", None, NOTE))
+        elif name in allowed:
+            kept.append(column)
+        elif constant(column):
+            checks.append(Check("constant", name, "is left out: it is the same in all records", None, NOTE))
+        elif why := identity(column):
+            checks.append(Check("id", name, f"is left out: {why}", f"--allow {name} keeps it", WARNING))
         else:
             kept.append(column)
-    features = pl.DataFrame(kept)
-    check_finite(features, source=source)
-    return features
-
-
-def _numbers_records(column: pl.Series) -> bool:
-    """Return whether whole numbers, all different, are consecutive or called an ID: they say nothing of new records."""
-    if column.null_count() or column.n_unique() < len(column) or len(column) < 3:
-        return False
-    consecutive = int(column.max()) - int(column.min()) == len(column) - 1  # type: ignore[arg-type]
-    return consecutive or re.search(r"(^|[^a-zA-Z])id$|[a-z]I[dD]$", column.name) is not None
+    return pl.DataFrame(kept)
 
 
 class _Part(NamedTuple):

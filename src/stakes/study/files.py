@@ -24,6 +24,9 @@ __all__ = [
 # What stands for a missing number in files. In a column of texts these are texts like any other.
 MISSING = ("", "na", "n/a", "nan", "null", "none", "?", "-", ".")
 SEPARATORS = (",", ";", "\t", "|")
+# Around numbers that they do not change, and numbers with a comma after every three digits.
+SIGNS = r"[\s$€£¥%']"
+THOUSANDS = r"^[-+]?[0-9]{1,3}(,[0-9]{3})+(\.[0-9]*)?$"
 # Parquet files are read by so many records, because polars writes them in groups of so many.
 GROUP = 1 << 18
 
@@ -194,7 +197,8 @@ def _kind(dtype: pl.DataType) -> str | None:
 def tidy(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
     """Return the columns in the types that are used from here on, and notes about what a user may not expect.
 
-    A column of texts that are all numbers, apart from marks for missing ones, becomes a column of numbers.
+    A column of texts that are all numbers, apart from marks for missing ones, becomes a column of numbers; so do money
+    and percentages such as $1,234.50 and 9.09%.
     """
     notes, columns = [], []
     for column in frame.iter_columns():
@@ -203,10 +207,16 @@ def tidy(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
         elif _kind(column.dtype) is None and column.dtype != pl.Null:
             notes.append(f"column {column.name!r} is left out: {column.dtype} is not a type that a model can use")
         else:
-            columns.append(_tidy_column(column).alias(column.name))
-            if columns[-1].dtype == pl.String and _looks_numeric(columns[-1]):
-                shown = columns[-1].drop_nulls()[0]
+            tidied = _tidy_column(column)
+            if tidied.dtype == pl.String and (numbers := _written_numbers(tidied)) is not None:
+                row = int(numbers.is_not_null().arg_true()[0])
+                read = f"such as {tidied[row]!r} as {numbers[row]:g}"
+                notes.append(f"column {column.name!r} is read as numbers, {read}")
+                tidied = numbers
+            elif tidied.dtype == pl.String and _looks_numeric(tidied):
+                shown = tidied.drop_nulls()[0]
                 notes.append(f"column {column.name!r} is text, such as {shown!r}: numbers are written as 1234.5")
+            columns.append(tidied.alias(column.name))
     return pl.DataFrame(columns), notes
 
 
@@ -230,9 +240,25 @@ def _tidy_column(column: pl.Series) -> pl.Series:
 
 def _looks_numeric(texts: pl.Series) -> bool:
     """Return whether all texts would be numbers without signs of money and of percentages, commas and spaces."""
-    bare = texts.str.replace_all(r"[\s$€£¥%,']", "")
+    bare = texts.str.replace_all(SIGNS, "").str.replace_all(",", "")
     numbers = _as_numbers(bare)
     return bool(numbers.count()) and not _unlike_numbers(bare, numbers).any()
+
+
+def _written_numbers(texts: pl.Series) -> pl.Series | None:
+    """Return numbers with signs of money, of percentages and of thousands; None if any text is none of them."""
+    percentages = texts.str.contains("%", literal=True).drop_nulls()
+    numbers = _without_signs(texts)
+    if not numbers.count() or _unlike_numbers(texts, numbers).any():
+        return None
+    # A share of 0.09 among percentages would be another unit.
+    return numbers if percentages.sum() in (0, numbers.count()) else None
+
+
+def _without_signs(texts: pl.Series) -> pl.Series:
+    bare = texts.str.replace_all(SIGNS, "")
+    in_thousands = bare.str.contains(THOUSANDS)
+    return _as_numbers(bare.zip_with(~in_thousands.fill_null(False), bare.str.replace_all(",", "")))
 
 
 def _as_numbers(texts: pl.Series) -> pl.Series:
@@ -279,7 +305,7 @@ def as_kind(column: pl.Series, kind: str) -> tuple[pl.Series, pl.Series]:
     if column.dtype != pl.String:
         return _cast(column, kind)
     if kind == "number":
-        numbers = _as_numbers(column)
+        numbers = _as_numbers(column).fill_null(_without_signs(column))
         return numbers, _unlike_numbers(column, numbers)
     texts = column.str.strip_chars().replace("", None)
     if kind == "boolean":

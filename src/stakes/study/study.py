@@ -19,6 +19,7 @@ from stakes.exceptions import CostsError, DecisionError, ModelFileError, Samplin
 from stakes.measures import MEASURES
 from stakes.persist import dumps
 from stakes.study.advice import headline
+from stakes.study.check import Check, look, refuse_leaks
 from stakes.study.data import StudyData, load_data
 from stakes.study.findings import Findings, find
 from stakes.study.notebook import study_html
@@ -32,6 +33,8 @@ from stakes.tree.growing import tell_before_growing
 
 __all__ = ["Study", "StudyResult", "saved_study"]
 
+# What is told of data, and does not change results.
+NO_RESULTS = ("notes", "source", "checks")
 # Columns that only the study itself can read.
 INNER = ("out_of_fold_outcome", "test_outcome", "out_of_fold_score", "test_score", "digest")
 
@@ -216,17 +219,19 @@ class Study:
         return {
             "configuration": asdict(self.config),
             "data": self.data.fingerprint(),
-            "columns": {key: value for key, value in self.data.info.items() if key not in ("notes", "source")},
+            "columns": {key: value for key, value in self.data.info.items() if key not in NO_RESULTS},
             "stakes version": stakes.__version__,
         }
 
     def run(self) -> StudyResult:
         """Run what is not yet done, and write and return the results."""
         self.data.folds(self.config.folds, repeat=0, seed=self.config.seed)  # says so where that cannot be done
+        checks = look(self.data, self.config.seed)
+        refuse_leaks(checks)
         store = Store(self.directory, self._fingerprint())
         with store.opened():
             findings, not_tried = self._find(store)
-            return self._finish(findings, store, not_tried)
+            return self._finish(findings, store, not_tried, checks)
 
     def save(self, row: int | str, path: Path | str) -> dict[str, Any]:
         """Write the model of another row of the leaderboard to a file, and return the row.
@@ -302,9 +307,9 @@ class Study:
             raise StudyError(f"no Dask scheduler answers at {self.dask}: {error}") from None
         return parallel_config(backend="dask", client=client, scatter=[self.data])
 
-    def _finish(self, findings: Findings, store: Store, not_tried: list[str]) -> StudyResult:
+    def _finish(self, findings: Findings, store: Store, not_tried: list[str], checks: list[Check]) -> StudyResult:
         model = findings.deliver()
-        summary = summarise(findings, model, not_tried=not_tried)
+        summary = summarise(findings, model, not_tried=not_tried) | {"checks": [check._asdict() for check in checks]}
         results = findings.results.drop(INNER)
         leaderboard = findings.leaderboard().drop(INNER)
         store.write_frame("results.parquet", results)

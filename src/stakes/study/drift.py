@@ -1,0 +1,161 @@
+"""How far the columns of new records have moved from those of the training records.
+
+A profile counts the training records in cells of each column: tenths of its numbers, or its most frequent texts. It is
+plain data, small enough to go with a model file. New records are counted in the same cells, some at a time.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+
+from stakes._typing import Floats
+
+__all__ = ["Moved", "Unseen", "Watch", "profile", "stability_index"]
+
+TENTHS = 10
+# Texts with a cell of their own; and texts that are remembered, to tell which are new.
+CELLS, REMEMBERED = 20, 1000
+# From here on a column has moved (population stability index), beyond what so few records do by chance.
+MOVED = 0.25
+
+
+class Moved(NamedTuple):
+    """A column that has moved."""
+
+    column: str
+    stability: float  # the population stability index
+    evidence: str
+
+
+class Unseen(NamedTuple):
+    """Texts that were in no training record."""
+
+    column: str
+    n_records: int
+    example: str
+
+
+def profile(frame: pl.DataFrame) -> dict[str, dict[str, Any]]:
+    """Return how the records are distributed in each column, as plain data.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from stakes.study.drift import profile
+    >>> profile(pl.DataFrame({"plan": ["a", "b", "a", None]}))
+    {'plan': {'texts': ['a', 'b'], 'complete': True, 'counts': [2, 1, 0, 1]}}
+    """
+    return {column.name: _texts(column) if _is_text(column) else _numbers(column) for column in frame.iter_columns()}
+
+
+def _is_text(column: pl.Series) -> bool:
+    return column.dtype in (pl.String, pl.Categorical, pl.Enum)
+
+
+def _texts(column: pl.Series) -> dict[str, Any]:
+    counted = column.cast(pl.String).drop_nulls().alias("text").value_counts(name="n")
+    texts = counted.sort("n", "text", descending=[True, False])["text"].to_list()
+    about: dict[str, Any] = {"texts": texts[:REMEMBERED], "complete": len(texts) <= REMEMBERED}
+    return about | {"counts": _count(column, about).astype(int).tolist()}
+
+
+def _numbers(column: pl.Series) -> dict[str, Any]:
+    values = _as_floats(column)
+    known = values[~np.isnan(values)]
+    cuts = np.unique(np.quantile(known, np.arange(1, TENTHS) / TENTHS)) if known.size else np.empty(0)
+    about: dict[str, Any] = {"cuts": cuts.tolist()}
+    return about | {"counts": _count(column, about).astype(int).tolist()}
+
+
+def _as_floats(column: pl.Series) -> Floats:
+    return column.to_physical().cast(pl.Float64).to_numpy()
+
+
+def _count(column: pl.Series, about: dict[str, Any]) -> Floats:
+    """Return how many records are in each cell; the last is for missing values."""
+    if "texts" in about:
+        texts = about["texts"][:CELLS]
+        codes = column.cast(pl.String).replace_strict(texts, list(range(len(texts))), default=len(texts))
+        cell = np.where(column.is_null().to_numpy(), len(texts) + 1, codes.to_numpy())
+        return np.bincount(cell.astype(np.intp), minlength=len(texts) + 2).astype(np.float64)
+    values, cuts = _as_floats(column), np.asarray(about["cuts"])
+    cell = np.where(np.isnan(values), cuts.size + 1, np.searchsorted(cuts, values, side="left"))
+    return np.bincount(cell, minlength=cuts.size + 2).astype(np.float64)
+
+
+def stability_index(before: Floats, now: Floats) -> float:
+    """Return the population stability index of two counts: the sum of (q - p) ln(q / p) over cells.
+
+    Half a record is added to each cell, so that empty ones have a logarithm.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from stakes.study.drift import stability_index
+    >>> round(stability_index(np.array([500, 500]), np.array([800, 200])), 2)
+    0.41
+    """
+    p, q = ((counts + 0.5) / (counts + 0.5).sum() for counts in (before, now))
+    return float(((q - p) * np.log(q / p)).sum())
+
+
+class Watch:
+    """Counts of new records, some at a time, against a profile."""
+
+    def __init__(self, known: dict[str, dict[str, Any]]) -> None:
+        self.known = known
+        self._counts = {name: np.zeros(len(about["counts"])) for name, about in known.items()}
+        self._unseen: dict[str, Unseen] = {}
+
+    def add(self, frame: pl.DataFrame) -> None:
+        """Count some records; columns without a profile are ignored."""
+        for name, about in self.known.items():
+            column = frame.get_column(name)
+            self._counts[name] += _count(column, about)
+            if about.get("complete"):
+                texts = column.cast(pl.String).drop_nulls()
+                new = texts.filter(~texts.is_in(about["texts"]))
+                if len(new):
+                    before = self._unseen.get(name, Unseen(name, 0, new[0]))
+                    self._unseen[name] = before._replace(n_records=before.n_records + len(new))
+
+    def unseen(self) -> list[Unseen]:
+        """Return the columns with texts that were in no training record."""
+        return list(self._unseen.values())
+
+    def moved(self) -> list[Moved]:
+        """Return the columns that have moved, the furthest first."""
+        found = []
+        for name, about in self.known.items():
+            before, now = np.asarray(about["counts"], dtype=np.float64), self._counts[name]
+            if not before.sum() or not now.sum():
+                continue
+            index = stability_index(before, now)
+            by_chance = (np.count_nonzero(before + now) - 1) * (1 / before.sum() + 1 / now.sum())
+            if index > MOVED + 3 * by_chance:
+                found.append(Moved(name, index, _evidence(about, before, now)))
+        return sorted(found, key=lambda moved: -moved.stability)
+
+
+def _evidence(about: dict[str, Any], before: Floats, now: Floats) -> str:
+    """Return in words where the largest change is."""
+    p, q = before / before.sum(), now / now.sum()
+    cell = int(np.argmax(np.abs(q - p)))
+    return f"{_cell(about, cell)} in {q[cell]:.0%} of the records, and in {p[cell]:.0%} of those before"
+
+
+def _cell(about: dict[str, Any], cell: int) -> str:
+    if cell == len(about["counts"]) - 1:
+        return "missing"
+    if "texts" in about:
+        texts = about["texts"][:CELLS]
+        return repr(texts[cell]) if cell < len(texts) else "another text"
+    cuts = about["cuts"]
+    if not cuts:
+        return "present"
+    if cell == 0:
+        return f"at most {cuts[0]:g}"
+    return f"above {cuts[-1]:g}" if cell == len(cuts) else f"above {cuts[cell - 1]:g} and up to {cuts[cell]:g}"
