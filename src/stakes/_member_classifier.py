@@ -155,9 +155,13 @@ class MemberClassifier(CostClassifier):
                 raise ValueError("X was binned in another way than the training records: bin it by the same Binning")
             return X.bins
         table = read_table(self, X, reset=reset)
-        if reset:
+        if reset and not self._keeps_bins():
             self.binning_ = Binning(max_bins, self._n_threads).fit(table)
         return self.binning_.transform(table)
+
+    def _keeps_bins(self) -> bool:
+        """Whether training goes on with the bins of the last fit."""
+        return False
 
     @property
     def _n_threads(self) -> int:

@@ -42,8 +42,8 @@ FEW_RECORDS = 4096
 
 
 MAX_SAMPLES = Constraint(
-    lambda value: whole(1, optional=True).accepts(value) or (isinstance(value, float) and 0 < value <= 1),
-    "is not valid: give a whole number of at least 1, a share of the records in (0, 1], or None",
+    lambda value: whole(1, optional=True).accepts(value) or (isinstance(value, float) and value > 0),
+    "is not valid: give a whole number of at least 1, a share of the records, or None",
 )
 
 
@@ -218,6 +218,10 @@ class CostBaggingClassifier(EnsembleClassifier):
                 )
         elif self.weighted and self._tree.criterion == "cost":
             raise ValueError("weighted=True and criterion='cost' both count the costs: choose one of the two")
+
+    def _keeps_bins(self) -> bool:
+        # The trees that are kept were grown on them.
+        return self.warm_start and getattr(self, "_seen", None) is not None
 
     def _sampler(self) -> MemberSampler:
         if self.sampling is None:

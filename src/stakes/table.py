@@ -92,6 +92,8 @@ def check_table(X: Any) -> Any:
         given, X = X, np.asarray(X)
         if X.dtype.kind in "US":  # one text among numbers makes them all text: tell them apart again
             X = np.asarray(given, dtype=object)
+    if is_sparse(X) and X.format not in ("csr", "csc"):
+        X = X.tocsr()
     if len(X.shape) == 0:
         raise ValueError("X is not a table: give an array of 2 dimensions, a data frame or a list of rows")
     if len(X.shape) != 2:

@@ -270,6 +270,7 @@ def test_stages_end_in_the_whole() -> None:
     for staged, whole in (
         (list(model.staged_predict(X, **costs)), lambda m: m.predict(X, **costs)),
         (list(model.staged_predict_proba(X)), lambda m: m.predict_proba(X)),
+        (list(model.staged_decision_function(X)), lambda m: m.decision_function(X)),
         (list(model.staged_score(X, Y, **costs)), lambda m: m.score(X, Y, **costs)),
     ):
         assert len(staged) == model.n_rounds_

@@ -404,6 +404,34 @@ class CostBoostClassifier(EnsembleClassifier):
         check_is_fitted(self)
         given = {"fp_cost": fp_cost, "fn_cost": fn_cost, "tp_cost": tp_cost, "tn_cost": tn_cost}
         readings, _ = self._read_by(self.reader_, X, given, needed=False)
+        return self._margin(readings)
+
+    def staged_decision_function(
+        self,
+        X: Any,
+        *,
+        fp_cost: ArrayLike | None = None,
+        fn_cost: ArrayLike | None = None,
+        tp_cost: ArrayLike | None = None,
+        tn_cost: ArrayLike | None = None,
+    ) -> Iterator[Floats]:
+        """Return the margins of the votes of the first member, the first two, and so on.
+
+        Parameters
+        ----------
+        {X}
+        {costs_to_vote}
+
+        Yields
+        ------
+        margin : ndarray of shape (n_records,)
+            The last ones are those of `decision_function`.
+        """
+        given = {"fp_cost": fp_cost, "fn_cost": fn_cost, "tp_cost": tp_cost, "tn_cost": tn_cost}
+        for readings, _ in self._stages(X, given, needed=False):
+            yield self._margin(readings)
+
+    def _margin(self, readings: Readings) -> Floats:
         margin = 2.0 * readings.scores[readings.source(self.cut_.decision)] - 1.0
         return margin if self._positive == 1 else -margin
 
