@@ -71,6 +71,7 @@ ROOMS = (
             "_ensemble",
             "_member_classifier",
             "metacost",
+            "as_sklearn",
             "_one_class",
             "_regression",
             "_rivals",

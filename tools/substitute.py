@@ -45,7 +45,7 @@ REASONS = {
         r"|monotonic_cst|splitter)'|bootstrap_features|balanced_subsample|min_samples_(split|leaf)=0\."
     ),
     "attributes of scikit-learn's members": (
-        r"no attribute '(tree_|splitter|_\w+|estimators_samples_|estimators_features_|estimator_|n_outputs_|oob_prediction_)'"
+        r"no attribute '(tree_|splitter|_\w+|estimators_samples_|estimators_features_|estimator_|n_outputs_)'"
         r"|'BaggingClassifier' object has no attribute 'decision_function'"
     ),
     "out-of-bag figures need no flag": (
