@@ -69,6 +69,7 @@ def test_the_catalogue_has_all_rows_of_the_papers_table_and_all_prefixes():
         "csrdf",
         "gb",
         "wgb",
+        "csgb",
         "lr",
         "adamec",
         "cab",
@@ -150,22 +151,17 @@ def test_parameters_go_to_the_decision_the_trees_and_the_classifier():
     assert stump.decision == Decision(calibration="platt", threshold="cost")
 
 
-def test_gradient_boosting_takes_another_estimator_and_every_calibration(churn):
-    from lightgbm import LGBMClassifier
-
+def test_gradient_boosting_takes_every_calibration_and_threshold(churn):
     X, y, costs = churn
     numbers = X.select("monthly_charges", "tenure").to_numpy()
-    for calibration in (None, "sigmoid", "isotonic"):
+    for calibration in (None, "platt", "isotonic"):
         for threshold in ("half", "cost", "tuned"):
-            for name in ("gb", "wgb"):
+            for name in ("gb", "wgb", "csgb"):
                 classifier = make_classifier(
-                    name,
-                    estimator=LGBMClassifier(n_estimators=3, verbose=-1),
-                    calibration=calibration,
-                    threshold=threshold,
-                    random_state=0,
+                    name, n_estimators=3, refinement=1, calibration=calibration, threshold=threshold, random_state=0
                 )
                 classifier.fit(numbers, y, fp_cost=costs.fp, fn_cost=costs.fn)
+                assert classifier.decision_ == Decision(calibration=calibration, threshold=threshold)
                 assert classifier.predict(numbers, fp_cost=costs.fp, fn_cost=costs.fn).shape == y.shape
 
 
@@ -204,7 +200,9 @@ def test_parameters_of_a_taught_tree_go_to_the_pupil_the_teacher_and_its_trees()
     assert taught.estimator.decision == Decision(member="cost", leaf="laplace")
 
 
-@pytest.mark.parametrize("name", ["lr", "gb", "wgb", "imblearn-brf", "imblearn-rusboost", "imblearn-easyensemble"])
+@pytest.mark.parametrize(
+    "name", ["lr", "gb", "wgb", "csgb", "imblearn-brf", "imblearn-rusboost", "imblearn-easyensemble"]
+)
 def test_models_of_other_libraries_take_text_and_missing_values_and_come_back_from_files(name, tmp_path):
     from stakes.persist import load, save
 
@@ -215,18 +213,6 @@ def test_models_of_other_libraries_take_text_and_missing_values_and_come_back_fr
     save(classifier, tmp_path / "model.skops")
     same = load(tmp_path / "model.skops").predict_proba(data.frame, **given)
     np.testing.assert_array_equal(same, classifier.predict_proba(data.frame, **given))
-
-
-def test_lightgbm_splits_by_categories_and_does_not_depend_on_threads():
-    data = make_churn(600, random_state=0)
-    scores = []
-    for n_jobs in (1, 2):
-        model = make_classifier("gb", random_state=0).estimator
-        model.estimator.set_params(n_jobs=n_jobs)
-        model.fit(data.frame, data.target)
-        assert "==" in set(model.estimator_.booster_.trees_to_dataframe()["decision_type"])
-        scores.append(model.predict_proba(data.frame))
-    np.testing.assert_array_equal(*scores)
 
 
 def test_logistic_regression_is_scikit_learns_on_scaled_numbers():

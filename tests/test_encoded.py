@@ -14,7 +14,7 @@ from stakes.encoded import MOST_CATEGORIES, EncodedClassifier
 def test_a_column_may_have_any_name(name: str) -> None:
     frame = pl.DataFrame({name: ["a", "b", None, "a"] * 5})
     clf = EncodedClassifier(DecisionTreeClassifier()).fit(frame, [0, 1, 0, 0] * 5)
-    assert clf.categories_ == [["a", "b"]]
+    assert clf.encoder_.categories == [["a", "b"]]
     assert clf.predict(pl.DataFrame({name: ["a", "b"]})).tolist() == [0, 1]
 
 
@@ -24,4 +24,4 @@ def test_of_equally_rare_categories_those_first_in_the_alphabet_are_kept() -> No
     y = [i % 2 for i in range(len(texts))]
     clf = EncodedClassifier(DecisionTreeClassifier()).fit(pl.DataFrame({"text": texts}), y)
     # The ten that occur twice, and the first ones of the rest.
-    assert clf.categories_ == [sorted(names[-10:] + names[: MOST_CATEGORIES - 10])]
+    assert clf.encoder_.categories == [sorted(names[-10:] + names[: MOST_CATEGORIES - 10])]

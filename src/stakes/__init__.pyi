@@ -6,6 +6,7 @@ from .cost_tree import CostTreeClassifier
 from .costs import Costs
 from .decision.decision import Decision
 from .decision.options import decisions_for
+from .gradient_boosting import CostGradientBoostingClassifier
 from .metacost import MetaCostClassifier
 from .persist import load, save
 from .teams.classifiers import CostStackingClassifier, CostTeamClassifier
@@ -16,6 +17,7 @@ __all__ = [
     "CostBaggingClassifier",
     "CostBoostClassifier",
     "CostDecisionClassifier",
+    "CostGradientBoostingClassifier",
     "CostStackingClassifier",
     "CostTeamClassifier",
     "CostTreeClassifier",

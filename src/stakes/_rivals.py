@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from stakes.encoded import EncodedClassifier
 from stakes.explain.models import Margins
 
-__all__ = ["PreparedLogisticRegression", "balanced_ensemble", "lightgbm", "logistic_regression", "prepared_columns"]
+__all__ = ["PreparedLogisticRegression", "balanced_ensemble", "logistic_regression", "prepared_columns"]
 
 # Categories of fewer records than this share one column.
 RARE = 10
@@ -92,14 +92,6 @@ class PreparedLogisticRegression(ClassifierMixin, BaseEstimator):
 def logistic_regression(**params: Any) -> EncodedClassifier:
     """Return logistic regression for any table."""
     return EncodedClassifier(PreparedLogisticRegression(**params))
-
-
-def lightgbm(**params: Any) -> EncodedClassifier:
-    """Return LightGBM with its own defaults, for any table, with results that do not depend on the threads."""
-    from lightgbm import LGBMClassifier
-
-    fixed: dict[str, Any] = {"deterministic": True, "force_row_wise": True, "verbose": -1}
-    return EncodedClassifier(LGBMClassifier(**fixed | params))
 
 
 def balanced_ensemble(name: str, **params: Any) -> EncodedClassifier:

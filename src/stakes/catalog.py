@@ -18,6 +18,7 @@ from stakes.cost_decision import CostDecisionClassifier
 from stakes.cost_tree import CostTreeClassifier
 from stakes.decision.decision import Decision
 from stakes.decision.reader import CAST_BY_COST
+from stakes.gradient_boosting import CostGradientBoostingClassifier
 from stakes.metacost import MetaCostClassifier
 from stakes.sampling import SAMPLERS, CostSampler
 
@@ -399,7 +400,7 @@ def _others() -> Iterator[Method]:
         make=Make(kind=CostDecisionClassifier, model=rivals.logistic_regression, takes=("C", "max_iter"), always=True),
     )
     yield by_threshold
-    boosted = replace(by_threshold.make, model=rivals.lightgbm, takes=LIGHTGBM)
+    boosted = Make(kind=CostGradientBoostingClassifier, own={"objective": "logistic"})
     yield replace(
         by_threshold,
         name="gb",
@@ -413,7 +414,16 @@ def _others() -> Iterator[Method]:
         description="gradient boosting (LightGBM) on records weighted by cost",
         when=("before",),
         costs="record",
-        make=replace(boosted, own={"weighted": True}),
+        make=replace(boosted, own={"objective": "weighted"}),
+    )
+    yield Method(
+        name="csgb",
+        family="gradient boosting",
+        description="gradient boosting (LightGBM) of the expected cost, decided by T_cs",
+        when=("during", "after"),
+        costs="record",
+        needs_costs=True,
+        make=replace(boosted, own={"objective": "cost"}),
     )
     for name, kind, words in (
         ("imblearn-brf", "BalancedRandomForestClassifier", "balanced random forest"),
@@ -428,13 +438,6 @@ def _others() -> Iterator[Method]:
                 by_threshold.make, own=IGNORES, model=partial(rivals.balanced_ensemble, kind), takes=("n_estimators",)
             ),
         )
-
-
-# Parameters of LightGBM that `make_classifier` hands on; others are set in an estimator= of one's own.
-LIGHTGBM = (
-    "colsample_bytree", "learning_rate", "max_depth", "min_child_samples", "n_estimators", "num_leaves", "reg_alpha",
-    "reg_lambda", "subsample", "subsample_freq",
-)  # fmt: skip
 
 
 def _metacost(method: Method) -> Method:

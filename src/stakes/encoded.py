@@ -15,19 +15,60 @@ from stakes._rows import is_sparse
 from stakes.explain.models import Margins, margins_of
 from stakes.table import Table, as_fitted, read_table
 
-__all__ = ["EncodedClassifier", "EncodedRegressor"]
+__all__ = ["EncodedClassifier", "EncodedRegressor", "Encoder"]
 
 # scikit-learn's gradient boosting takes no more categories than it has bins.
 MOST_CATEGORIES = 254
 
 
+class Encoder:
+    """Shows a table as numbers: texts and categories are numbered, missing and unseen ones are NaN.
+
+    The rarest categories beyond 254 are left out (`categories`, None for numbers).
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from stakes.encoded import Encoder
+    >>> from stakes.table import table_of
+    >>> encoder = Encoder(table_of(pl.DataFrame({"x": [1.5, 2.5, 0.0], "text": ["b", "a", None]})))
+    >>> encoder.matrix(table_of(pl.DataFrame({"x": [3.0, 4.0], "text": ["a", "unseen"]})))
+    array([[ 3.,  0.],
+           [ 4., nan]])
+    """
+
+    def __init__(self, table: Table) -> None:
+        self.names = table.names
+        self.categories = [_categories(column) if isinstance(column, pl.Series) else None for column in table]
+
+    @property
+    def categorical(self) -> NDArray[np.bool_]:
+        """Whether each column holds categories."""
+        return np.array([categories is not None for categories in self.categories])
+
+    def matrix(self, table: Table) -> NDArray[Any]:
+        """Return the numbers of a table."""
+        if table.is_matrix and not self.categorical.any():
+            return table.values.toarray() if is_sparse(table.values) else table.values
+        columns = []
+        for column, name, categories in zip(table, self.names, self.categories, strict=True):
+            fitted = as_fitted(column, name, categories)
+            if categories is None:
+                columns.append(np.asarray(fitted, dtype=np.float64))
+                continue
+            assert isinstance(fitted, pl.Series)
+            codes = np.arange(len(categories), dtype=np.float64)
+            coded = fitted.replace_strict(categories, codes, default=np.nan, return_dtype=pl.Float64)
+            columns.append(coded.fill_null(np.nan).to_numpy())
+        return np.column_stack(columns)
+
+
 class Encoded(BaseEstimator):
-    """Base of models that are shown numbers: texts and categories are numbered, missing and unseen ones are NaN.
+    """Base of models that are shown numbers, by an `Encoder`.
 
     The estimator is told which columns hold categories if it has a parameter `categorical_features`, as scikit-learn's
-    gradient boosting does, or an argument `categorical_feature` of `fit`, as LightGBM does. The rarest categories
-    beyond 254 are left out (`categories_`), and features that are missing in all training records are shown as zeros
-    (`empty_`).
+    gradient boosting does, or an argument `categorical_feature` of `fit`, as LightGBM does. Features that are missing
+    in all training records are shown as zeros (`empty_`).
     """
 
     def __init__(self, estimator: Any) -> None:
@@ -41,38 +82,22 @@ class Encoded(BaseEstimator):
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Learn the categories, and fit the estimator."""
         table = read_table(self, X, reset=True)
-        self.names_ = table.names
-        self.categories_ = [_categories(column) if isinstance(column, pl.Series) else None for column in table]
+        self.encoder_ = Encoder(table)
         self.estimator_ = clone(self.estimator)
-        mask = np.array([categories is not None for categories in self.categories_])
+        mask = self.encoder_.categorical
         if mask.any() and "categorical_features" in self.estimator_.get_params():
             self.estimator_.set_params(categorical_features=mask)
         options: dict[str, Any] = {} if sample_weight is None else {"sample_weight": sample_weight}
         if mask.any() and has_fit_parameter(self.estimator_, "categorical_feature"):
             options["categorical_feature"] = np.flatnonzero(mask).tolist()
-        self.empty_ = np.isnan(self._matrix(table)).all(axis=0)
+        self.empty_ = np.isnan(self.encoder_.matrix(table)).all(axis=0)
         self.estimator_.fit(self._numbers(table), y, **options)
         return self
 
     def _numbers(self, table: Table) -> NDArray[Any]:
-        numbers = self._matrix(table)
+        numbers = self.encoder_.matrix(table)
         # scikit-learn's gradient boosting finds no bins for a column without a single value.
         return np.where(self.empty_, 0.0, numbers) if self.empty_.any() else numbers
-
-    def _matrix(self, table: Table) -> NDArray[Any]:
-        if table.is_matrix and all(categories is None for categories in self.categories_):
-            return table.values.toarray() if is_sparse(table.values) else table.values
-        columns = []
-        for column, name, categories in zip(table, self.names_, self.categories_, strict=True):
-            fitted = as_fitted(column, name, categories)
-            if categories is None:
-                columns.append(np.asarray(fitted, dtype=np.float64))
-                continue
-            assert isinstance(fitted, pl.Series)
-            codes = np.arange(len(categories), dtype=np.float64)
-            coded = fitted.replace_strict(categories, codes, default=np.nan, return_dtype=pl.Float64)
-            columns.append(coded.fill_null(np.nan).to_numpy())
-        return np.column_stack(columns)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return what the estimator predicts."""

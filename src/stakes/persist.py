@@ -42,8 +42,9 @@ from stakes.decision.reader import Reader, Votes
 from stakes.decision.readings import Source
 from stakes.decision.threshold_rules import THRESHOLDS
 from stakes.delivered import DeliveredClassifier
-from stakes.encoded import EncodedClassifier, EncodedRegressor
+from stakes.encoded import EncodedClassifier, EncodedRegressor, Encoder
 from stakes.exceptions import ModelFileError
+from stakes.gradient_boosting import BoostedTrees, CostGradientBoostingClassifier
 from stakes.metacost import MetaCostClassifier
 from stakes.records import Records
 from stakes.sampling.registry import SAMPLERS
@@ -80,9 +81,9 @@ class Pairs:
 
 OWN_TYPES = (
     CostBaggingClassifier, CostBoostClassifier, CostDecisionClassifier, CostTreeClassifier, MetaCostClassifier,
-    CostTeamClassifier, CostStackingClassifier, Team, Stack, OutOfFold, DeliveredClassifier,
-    EncodedClassifier, Costs, Decision, Cut, Reader, Source, Votes, CostEstimators, TreeMembers, ModelMembers, Trees,
-    AmountEstimator, ForeseenCost, EncodedRegressor, AmountRegressor,
+    CostGradientBoostingClassifier, BoostedTrees, CostTeamClassifier, CostStackingClassifier, Team, Stack, OutOfFold,
+    DeliveredClassifier, EncodedClassifier, Encoder, Costs, Decision, Cut, Reader, Source, Votes, CostEstimators,
+    TreeMembers, ModelMembers, Trees, AmountEstimator, ForeseenCost, EncodedRegressor, AmountRegressor,
     Nodes, FeatureBins, Binning, ValidationRecords, Records, *SAMPLERS.values(), *CALIBRATIONS.values(),
     *THRESHOLDS.values(),
     PreparedLogisticRegression, NumberedLabels, Plain, Pairs,
@@ -335,7 +336,7 @@ def _digest(archive: ZipFile, about: dict[str, Any]) -> str:
 # From a model to what skops can write, and back.
 
 # Their attributes are looked into; everything else is taken as it is.
-WALKED = (AmountEstimator, BaseEstimator, Binning, CostEstimators, ForeseenCost, ModelMembers, Reader)
+WALKED = (AmountEstimator, BaseEstimator, Binning, CostEstimators, Encoder, ForeseenCost, ModelMembers, Reader)
 
 
 def _rebuilt(value: Any, change: Callable[[Any], Any], memo: dict[int, Any]) -> Any:

@@ -158,20 +158,12 @@ def test_features_without_effect_contribute_nothing():
 
 def test_lightgbm_is_explained_by_its_own_contributions():
     clf = by_name("gb")
-    model = clf.members_.models[0]
-    numbers = model._numbers(_table(model, NEW.frame))
-    theirs = model.estimator_.predict(numbers, pred_contrib=True)
+    theirs = clf.boosters_[0].predict(clf._read(NEW.frame, reset=False), pred_contrib=True)
     found = explain(clf)
     np.testing.assert_allclose(logit(found.base), theirs[:, -1], atol=1e-6)
     # In the same proportions: the log-odds are stretched to the probability.
     scale = (found.score - found.base) / (logit(found.score) - logit(found.base))
     np.testing.assert_allclose(found.values, theirs[:, :-1] * scale[:, None], atol=1e-6)
-
-
-def _table(model, frame):
-    from stakes.table import read_table
-
-    return read_table(model, frame, reset=False)
 
 
 def test_logistic_regression_is_explained_by_its_coefficients():

@@ -14,6 +14,7 @@ from stakes import (
     CostBaggingClassifier,
     CostBoostClassifier,
     CostDecisionClassifier,
+    CostGradientBoostingClassifier,
     CostTreeClassifier,
     Decision,
     MetaCostClassifier,
@@ -78,6 +79,7 @@ CLASSIFIERS: dict[str, Subject] = {
         CostDecisionClassifier(EncodedClassifier(DecisionTreeClassifier(max_depth=3)), weighted=True, random_state=0),
         ("float32",),
     ),
+    "gradient boosting": Subject(CostGradientBoostingClassifier(n_estimators=3, refinement=1, random_state=0), ()),
     "metacost": Subject(MetaCostClassifier(CostBaggingClassifier(**FEW), random_state=0), ("metacost",)),
     "metacost of models": Subject(
         MetaCostClassifier(CostDecisionClassifier(LINEAR), final_estimator=LINEAR), ("models", "metacost")
