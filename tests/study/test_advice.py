@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import copy
+from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 from report_summary import N_TEST, make_summary
 
 from stakes._format import money
 from stakes.study.advice import advise, headline
 from stakes.study.notebook import study_html
+from stakes.study.study import StudyResult
 from stakes.study.words import decision_words, model_words
 
 
@@ -127,7 +130,15 @@ def test_models_are_told_in_words() -> None:
     assert decision_words({**row, "threshold": "new"}) == "votes by tuned thresholds above the threshold 'new'"
 
 
-def test_a_notebook_shows_the_advice_and_the_best_models(summary: dict[str, Any], tmp_path: Any) -> None:
+def test_a_result_prints_itself_in_a_few_lines(summary: dict[str, Any], tmp_path: Path) -> None:
+    result = StudyResult(pl.DataFrame({"name": ["lr"] * 3}), pl.DataFrame(), summary, tmp_path)
+    assert str(result) == f"{headline(summary)}\nMore: {tmp_path / 'report.html'}"
+    assert len(str(result)) < 1500
+    assert repr(result).startswith("StudyResult(acost, votes by T_cs")
+    assert result._repr_html_() == study_html(summary, tmp_path / "report.html")
+
+
+def test_a_notebook_shows_the_advice_and_the_best_models(summary: dict[str, Any], tmp_path: Path) -> None:
     new = copy.deepcopy(summary)
     new["question"]["positive"] = "<b>"
     new["chosen"]["follows_costs"] = False
