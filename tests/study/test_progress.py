@@ -42,8 +42,10 @@ def test_lines_come_now_and_then_and_at_the_end(
         progress.done(unit("bg"), results(8.0), 10.0)
         assert capsys.readouterr().err == "2 of 4 ensembles, about 15 s left, best so far bg (cost 8.00)\n"
         for _ in range(2):
+            clock[0] += 15.0
             progress.done(unit("bg"), results(9.0), 7.0)
-    said = "4 of 4 ensembles in 15 s; now the choice and the report, best so far bg (cost 8.00)\n"
+        assert capsys.readouterr().err.startswith("3 of 4 ensembles, about 7 s left")
+    said = "4 of 4 ensembles in 45 s; now the choice and the report, best so far bg (cost 8.00)\n"
     assert capsys.readouterr().err == said
 
 

@@ -60,15 +60,18 @@ def test_what_was_looked_at_is_listed_with_the_evidence(summary: dict[str, Any])
     summary["checks"] = []
     assert facts(summary, "What was looked at") == {"Leaks, identifiers and shifts": "looked for, and none found"}
     assert 'id="checks"' not in render(summary)
-    leak = {"kind": "leak", "column": "paid", "evidence": "AUC 1.00", "option": "--drop paid", "severity": "error"}
-    few = {"kind": "few positives", "column": None, "evidence": "14", "option": None, "severity": "warning"}
+    leak = {"kind": "leak", "column": "paid", "evidence": "AUC 1.00", "option": "--drop it", "severity": "error"}
+    few = {"kind": "few", "column": None, "evidence": "14", "option": None, "severity": "warning"}
     summary["checks"] = [leak, few]
     assert facts(summary, "What was looked at") == {
-        "leak: paid": "AUC 1.00 (--drop paid settles it)", "few positives": "14"
+        "Leak: paid": "AUC 1.00 (--drop it)", "Few records": "14"
     }  # fmt: skip
     page = render(summary)
     assert 'id="checks"' in page
-    assert "<code>--drop paid</code>" in page
+    assert page.count(">--drop it</td>") == 1
+    assert page.count('<tr class="loss">\n  <th scope="row"><strong>Leak</strong> <code>paid</code>') == 1
+    summary["question"]["notes"] = ["seen above"]
+    assert "Note" not in facts(summary, "Data")
 
 
 def test_limits_are_those_that_there_are(summary: dict[str, Any]) -> None:

@@ -85,7 +85,7 @@ class Progress:
         self._look(results)
         if self._bar is not None:
             self._bar.update(self._task, advance=1, said=", ".join(filter(None, (self._left(), self._best()))))
-        elif self.mode == "plain" and time.monotonic() - self._said >= EVERY:
+        elif self.mode == "plain" and self.finished < self.total and time.monotonic() - self._said >= EVERY:
             self._say()
 
     def _look(self, results: pl.DataFrame) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from stakes.study.advice import advise
-from stakes.study.report.wording import count, known, measure_of, money, percent, score, training
+from stakes.study.report.wording import check_words, count, known, measure_of, money, percent, score, training
 from stakes.study.words import model_words
 
 __all__ = ["model_card"]
@@ -56,7 +56,8 @@ def _data(summary: Summary) -> Facts:
     ]
     divided = {"Records of one group stay together": q["groups"], "Ordered in time by": q["time"]}
     facts += [(name, value) for name, value in divided.items() if value]
-    return [*facts, *(("Note", note) for note in q["notes"])]
+    # Where the data were looked at, the notes are among what was seen.
+    return facts if summary.get("checks") else [*facts, *(("Note", note) for note in q["notes"])]
 
 
 def _costs(summary: Summary) -> Facts:
@@ -123,18 +124,14 @@ def _with_interval(value: float, between: tuple[float, float] | None) -> str:
 
 def _checks(summary: Summary) -> Facts:
     checks = summary.get("checks")
-    if checks is None:
-        return [("Leaks, identifiers and shifts", "not looked for")]
     if not checks:
-        return [("Leaks, identifiers and shifts", "looked for, and none found")]
-    return [
-        (": ".join(filter(None, (check["kind"], check["column"]))), _settled(check["evidence"], check["option"]))
-        for check in checks
-    ]
+        return [("Leaks, identifiers and shifts", "not looked for" if checks is None else "looked for, and none found")]
+    about = [": ".join(filter(None, (check_words(check["kind"]), check["column"]))) for check in checks]
+    return [(what, _settled(check["evidence"], check["option"])) for what, check in zip(about, checks, strict=True)]
 
 
 def _settled(evidence: str, option: str | None) -> str:
-    return f"{evidence} ({option} settles it)" if option else evidence
+    return f"{evidence} ({option})" if option else evidence
 
 
 def _limits(summary: Summary) -> Facts:

@@ -84,7 +84,8 @@ def _templates() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    templates.filters |= {name: getattr(wording, name) for name in ("count", "money", "percent", "score", "training")}
+    filters = ("check_words", "count", "money", "percent", "score", "training")
+    templates.filters |= {name: getattr(wording, name) for name in filters}
     templates.filters |= {"model": model_words, "decision": decision_words}
     templates.filters["number"] = "{:,}".format
     templates.tests["known"] = wording.known

@@ -11,7 +11,18 @@ from stakes import _format
 from stakes._format import count, known
 from stakes.measures import MEASURES, Measure
 
-__all__ = ["GLOSSARY", "count", "known", "measure_of", "money", "percent", "score", "training", "typeset"]
+__all__ = [
+    "GLOSSARY",
+    "check_words",
+    "count",
+    "known",
+    "measure_of",
+    "money",
+    "percent",
+    "score",
+    "training",
+    "typeset",
+]
 
 HYPHEN = re.compile(r"(?<![\w.-])-(?=\d)")
 
@@ -34,6 +45,24 @@ def training(row: dict[str, Any]) -> str | None:
     trained, decides = row.get("train_costs"), row.get("decision_costs", "real")
     parts = [f"trained on {costs.get(trained, f'costs {trained}')}"] if trained else []
     return ", ".join(parts if decides in (None, "real", trained) else [*parts, f"decides by {decides}"]) or None
+
+
+CHECKS = {
+    "leak": "Leak",
+    "id": "Identifier",
+    "split": "Records are divided by it",
+    "constant": "Constant",
+    "empty": "Empty",
+    "duplicates": "Repeated records",
+    "few": "Few records",
+    "classes": "Classes",
+    "shift": "Shift from learning to test records",
+}
+
+
+def check_words(kind: str) -> str:
+    """Return what kind of thing was noticed about the data."""
+    return CHECKS.get(kind, kind)
 
 
 def measure_of(name: str) -> Measure:
