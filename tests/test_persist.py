@@ -245,13 +245,13 @@ def rewrite(path: Path, change: Callable[[dict[str, bytes]], None], *, signed: b
         content = {name: archive.read(name) for name in archive.namelist()}
     change(content)
     about = json.loads(content.pop("stakes.json", b"null"))
+    if about is not None:
+        if signed:
+            about["digest"] = stakes.persist._digest(content, about)
+        content["stakes.json"] = json.dumps(about).encode()
     with ZipFile(path, "w", compression=ZIP_DEFLATED) as archive:
         for name, each in content.items():
             archive.writestr(name, each)
-        if about is not None:
-            if signed:
-                about["digest"] = stakes.persist._digest(archive, about)
-            archive.writestr("stakes.json", json.dumps(about))
 
 
 def refused(path: Path, match: str) -> None:

@@ -7,6 +7,7 @@ said in one line, with exit code 2. A command that lives in a module of its own 
 from __future__ import annotations
 
 import re
+import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -500,9 +501,12 @@ def main() -> None:
         # A character that a console does not have is shown as another, in place of an error.
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")
+    # What a system or a scheduler asks for is answered like Ctrl-C.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         app(prog_name="stakes")
     except KeyboardInterrupt:
+        typer.echo("stakes: stopped", err=True)
         sys.exit(INTERRUPTED)
 
 

@@ -1,8 +1,9 @@
 """Model files that load without running code, through skops.
 
 Only types that are named here, or that skops trusts by itself, are ever made from a file. A file names its format, so
-that an older version can say that it is too old; and a digest of its content, so that damage is noticed. Trees are
-checked before they are used: a crafted one could lead outside its arrays.
+that an older version can say that it is too old; and a digest of its content, so that damage is noticed. How much it
+would unpack to is known before anything is unpacked, and `stakes._model_checks` looks at whatever comes out. The same
+model gives the same bytes.
 """
 
 from __future__ import annotations
@@ -11,15 +12,17 @@ import copy
 import hashlib
 import io
 import json
-from collections.abc import Callable, Iterable
+import re
+import warnings
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
-from zipfile import ZIP_DEFLATED, ZipFile
+from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
 
 import numpy as np
 import skops.io
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
+from sklearn.tree._tree import Tree
 from skops.io.exceptions import UnsupportedTypeException
 
 import stakes
@@ -28,6 +31,7 @@ from stakes._estimation import AmountEstimator, CostEstimators, ForeseenCost
 from stakes._fitting import NumberedLabels
 from stakes._member_classifier import ValidationRecords
 from stakes._members import ModelMembers, TreeMembers
+from stakes._model_checks import BoosterText, TreeState, check_part
 from stakes._regression import AmountRegressor
 from stakes._rivals import PreparedLogisticRegression
 from stakes.bagging import CostBaggingClassifier
@@ -48,21 +52,23 @@ from stakes.gradient_boosting import BoostedTrees, CostGradientBoostingClassifie
 from stakes.metacost import MetaCostClassifier
 from stakes.records import Records
 from stakes.sampling.registry import SAMPLERS
-from stakes.teams.blends import Stack, Team
+from stakes.teams.blends import Blend, Stack, Team
 from stakes.teams.classifiers import CostStackingClassifier, CostTeamClassifier, OutOfFold
 from stakes.tree.binning import Binning
-from stakes.tree.nodes import BINS, FeatureBins, Nodes
+from stakes.tree.nodes import FeatureBins, Nodes
 from stakes.tree.trees import Trees
 
 __all__ = ["TRUSTED", "dumps", "load", "loads", "read_info", "save"]
 
 # Raised whenever a version of stakes writes files that an older one cannot read.
-FORMAT = 2
+FORMAT = 3
 ABOUT = "stakes.json"
 # Of compression: three times as fast as the usual 6, for files that are 5% larger (measured).
 LEVEL = 4
-# Files that would unpack to more than this, and to more than a hundred times their size, are refused: no model does.
-LARGE = 1 << 28
+# Files that would unpack to more than this, and to more than fifty times their size, are refused: no model does. Nor
+# does any describe itself at such length.
+LARGE, MOST_TIMES, LONGEST_TEXT = 1 << 26, 50, 1 << 25
+SCHEMA = "schema.json"
 
 
 class Plain:
@@ -86,21 +92,18 @@ OWN_TYPES = (
     TreeMembers, ModelMembers, Trees, AmountEstimator, ForeseenCost, EncodedRegressor, AmountRegressor,
     Nodes, FeatureBins, Binning, ValidationRecords, Records, *SAMPLERS.values(), *CALIBRATIONS.values(),
     *THRESHOLDS.values(),
-    PreparedLogisticRegression, NumberedLabels, Plain, Pairs,
+    PreparedLogisticRegression, NumberedLabels, Plain, Pairs, TreeState, BoosterText,
 )  # fmt: skip
 TRUSTED = (
     *(f"{own.__module__}.{own.__qualname__}" for own in OWN_TYPES),
-    # Trees of scikit-learn: skops leaves it to us to check them, and we do.
-    "sklearn.tree._tree.Tree",
+    # Trees of gradient boosting: skops leaves it to us to check them, and we do.
     "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
     # What an imputer remembers of its input.
     "numpy.dtype",
     # How gradient boosting checks categories: a function of scikit-learn with some of its arguments.
     "functools.partial",
     "sklearn.utils.validation.check_array",
-    # LightGBM keeps its trees as text.
     "collections.OrderedDict",
-    "lightgbm.basic.Booster",
     "lightgbm.sklearn.LGBMClassifier",
     "lightgbm.sklearn.LGBMRegressor",
     # The ensembles of imbalanced-learn that studies compare with.
@@ -114,6 +117,14 @@ TRUSTED = (
     "imblearn.pipeline.Pipeline",
     "imblearn.under_sampling._prototype_selection._random_under_sampler.RandomUnderSampler",
 )
+# What skops trusts, and compiled code of scikit-learn would take on trust, too: nobody looks at these arrays.
+NOT_CHECKED = tuple(
+    f"sklearn.{name}"
+    for name in (
+        "svm._classes.SVC", "svm._classes.NuSVC", "svm._classes.SVR", "svm._classes.NuSVR", "svm._classes.OneClassSVM",
+        "neighbors.", "cluster.", "manifold.", "semi_supervised.", "tree._tree.", "metrics._dist_metrics.",
+    )
+)  # fmt: skip
 
 
 def save(
@@ -173,22 +184,67 @@ def dumps(
     except (TypeError, ValueError) as error:
         raise ModelFileError(f"info cannot be written as JSON: {error}") from None
     packed = _rebuilt(model, _pack if validation else _pack_without_records, {})
-    how: dict[str, int] = {"compression": ZIP_DEFLATED, "compresslevel": LEVEL} if compress else {}
     try:
-        content = skops.io.dumps(packed, **how)
+        content = skops.io.dumps(packed)
     except (UnsupportedTypeException, TypeError) as error:
         raise ModelFileError(f"{type(model).__name__} cannot be written to a model file: {error}; use joblib") from None
-    strange = sorted(set(skops.io.get_untrusted_types(data=content)) - {*TRUSTED, *trusted})
+    with ZipFile(io.BytesIO(content)) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    schema, arrays = _renumbered(json.loads(parts[SCHEMA]))
+    strange = _strange(content, schema, trusted)
     if strange:
         raise ModelFileError(
             f"the model has parts of other packages, {', '.join(strange)}: name them in trusted=, here and in load, if "
             "you know that they are safe to load; or use joblib"
         )
-    file = io.BytesIO(content)
-    with ZipFile(file, "a", compression=ZIP_DEFLATED) as archive:
-        about["digest"] = _digest(archive, about)
-        archive.writestr(ABOUT, json.dumps(about))
+    parts = {new: parts[old] for old, new in arrays.items()} | {SCHEMA: json.dumps(schema).encode()}
+    parts[ABOUT] = json.dumps(about | {"digest": _digest(parts, about)}).encode()
+    file = io.BytesIO()
+    with ZipFile(file, "w") as archive:
+        for name, part in parts.items():
+            entry = ZipInfo(name)  # of the year 1980, as all of them
+            entry.compress_type = ZIP_DEFLATED if compress else ZIP_STORED
+            archive.writestr(entry, part, compresslevel=LEVEL if compress else None)
     return file.getvalue()
+
+
+def _renumbered(schema: Any) -> tuple[Any, dict[str, str]]:
+    """Return what skops wrote with places in memory replaced by numbers, and the new names of the arrays.
+
+    Texts and numbers need none: whether two of them are one in memory is chance.
+    """
+    numbers: dict[int, int] = {}
+    arrays: dict[str, str] = {}
+
+    def renumber(node: Any) -> Any:
+        if isinstance(node, list):
+            return [renumber(part) for part in node]
+        if not isinstance(node, dict):
+            return node
+        new = {key: renumber(part) for key, part in node.items() if key != "__id__" or isinstance(part, dict)}
+        if isinstance(node.get("file"), str):
+            new["file"] = arrays.setdefault(node["file"], f"{len(arrays)}.npy")
+        if isinstance(node.get("__id__"), int) and node["__loader__"] not in ("JsonNode", "TypeNode"):
+            new["__id__"] = numbers.setdefault(node["__id__"], len(numbers))
+        return new
+
+    return renumber(schema), arrays
+
+
+def _strange(content: bytes, schema: Any, trusted: Iterable[str]) -> list[str]:
+    """Return the types in a file that are neither trusted nor checked."""
+
+    def types(node: Any) -> Iterator[str]:
+        if isinstance(node, dict):
+            if isinstance(node.get("__class__"), str):
+                yield f"{node.get('__module__')}.{node['__class__']}"
+            node = list(node.values())
+        if isinstance(node, list):
+            for part in node:
+                yield from types(part)
+
+    not_checked = {name for name in types(schema) if name.startswith(NOT_CHECKED)}
+    return sorted({*skops.io.get_untrusted_types(data=content), *not_checked} - {*TRUSTED, *trusted})
 
 
 def load(path: str | Path, *, trusted: Iterable[str] = ()) -> Any:
@@ -224,18 +280,20 @@ def load(path: str | Path, *, trusted: Iterable[str] = ()) -> Any:
 def loads(content: bytes, *, trusted: Iterable[str] = (), name: str = "the model") -> Any:
     """Return the model in the content of a file; `name` is what errors call it."""
     about = _about(content, name)
-    allowed = [*TRUSTED, *trusted]
     try:
         with ZipFile(io.BytesIO(content)) as archive:
-            if about.get("digest") != _digest(archive, about):
-                raise _damaged(name)
-        strange = sorted(set(skops.io.get_untrusted_types(data=content)) - set(allowed))
+            parts = {each: archive.read(each) for each in archive.namelist()}
+        if about.get("digest") != _digest(parts, about):
+            raise _damaged(name)
+        strange = _strange(content, json.loads(parts[SCHEMA]), trusted)
         if strange:
             raise ModelFileError(
                 f"{name} has parts that are not trusted, {', '.join(strange)}: if you know that they are safe to load, "
                 "name them in trusted="
             )
-        return _rebuilt(skops.io.loads(content, trusted=allowed), _unpack, {})
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of numbers that are about to be refused
+            return _rebuilt(skops.io.loads(content, trusted=[*TRUSTED, *trusted]), _unpack, {}, after=check_part)
     except ModelFileError:
         raise
     except Exception as error:  # a damaged or crafted file can raise anything
@@ -296,9 +354,7 @@ def _about(content: bytes, name: str) -> dict[str, Any]:
     """Return the description of a model file."""
     try:
         with ZipFile(io.BytesIO(content)) as archive:
-            unpacked = sum(part.file_size for part in archive.infolist())
-            if unpacked > max(LARGE, 100 * len(content)):
-                raise ValueError("far larger than any model")
+            _check_entries(archive.infolist(), len(content))
             about: dict[str, Any] = json.loads(archive.read(ABOUT))
         form, _ = about["format"], about["info"]
         if not isinstance(form, int):
@@ -318,46 +374,68 @@ def _about(content: bytes, name: str) -> dict[str, Any]:
     return about
 
 
+def _check_entries(entries: list[ZipInfo], size: int) -> None:
+    """Raise an error if an archive has entries that no model has, or far more in it than any."""
+    names = [entry.filename for entry in entries]
+    known = all(name in (ABOUT, SCHEMA) or re.fullmatch(r"[0-9]+\.npy", name) for name in names)
+    if not known or len(set(names)) < len(names):
+        raise ValueError("entries that no model has")
+    # Other ways of compression would not keep to the sizes that they tell.
+    if any(entry.compress_type not in (ZIP_STORED, ZIP_DEFLATED) for entry in entries):
+        raise ValueError("compressed in another way")
+    texts = [entry.file_size for entry in entries if entry.filename in (ABOUT, SCHEMA)]
+    if sum(entry.file_size for entry in entries) > max(LARGE, MOST_TIMES * size) or max(texts) > LONGEST_TEXT:
+        raise ValueError("far larger than any model")
+
+
 def _damaged(name: str) -> ModelFileError:
     return ModelFileError(f"{name} is damaged, or was changed after it was saved: it is not loaded")
 
 
-def _digest(archive: ZipFile, about: dict[str, Any]) -> str:
+def _digest(parts: dict[str, bytes], about: dict[str, Any]) -> str:
     """Return a digest of everything in a file but the digest itself."""
     digest = hashlib.sha256(json.dumps({**about, "digest": None}, sort_keys=True).encode())
-    for name in sorted(archive.namelist()):
+    for name in sorted(parts):
         if name != ABOUT:
-            content = archive.read(name)
-            digest.update(f"{name} {len(content)} ".encode())
-            digest.update(content)
+            digest.update(f"{name} {len(parts[name])} ".encode())
+            digest.update(parts[name])
     return digest.hexdigest()
 
 
 # From a model to what skops can write, and back.
 
 # Their attributes are looked into; everything else is taken as it is.
-WALKED = (AmountEstimator, BaseEstimator, Binning, CostEstimators, Encoder, ForeseenCost, ModelMembers, Reader)
+WALKED = (
+    AmountEstimator, BaseEstimator, Binning, Blend, CostEstimators, Cut, Encoder, ForeseenCost, ModelMembers, Reader,
+)  # fmt: skip
 
 
-def _rebuilt(value: Any, change: Callable[[Any], Any], memo: dict[int, Any]) -> Any:
-    """Return a model with `change` made to all its parts. The model stays as it is; arrays are shared with it."""
+def _rebuilt(
+    value: Any, change: Callable[[Any], Any], memo: dict[int, Any], after: Callable[[Any], object] | None = None
+) -> Any:
+    """Return a model with `change` made to all its parts, and `after` called with each when its own parts are done.
+
+    The model stays as it is; arrays are shared with it.
+    """
     if id(value) in memo:
         return memo[id(value)]
     new = change(value)
     if type(new) in (list, tuple):
-        new = type(new)(_rebuilt(part, change, memo) for part in new)
+        new = type(new)(_rebuilt(part, change, memo, after) for part in new)
     elif type(new) is dict:
-        new = {key: _rebuilt(part, change, memo) for key, part in new.items()}
+        new = {key: _rebuilt(part, change, memo, after) for key, part in new.items()}
     elif isinstance(new, Pairs):
-        new = Pairs(_rebuilt(new.items, change, memo))
+        new = Pairs(_rebuilt(new.items, change, memo, after))
     elif isinstance(new, np.ndarray) and new.dtype == object:
         new = new.copy()
         for i, part in enumerate(new.flat):
-            new.flat[i] = _rebuilt(part, change, memo)
+            new.flat[i] = _rebuilt(part, change, memo, after)
     elif isinstance(new, WALKED):
         new = memo[id(value)] = copy.copy(new)
         for name, part in list(vars(new).items()):
-            vars(new)[name] = _rebuilt(part, change, memo)
+            vars(new)[name] = _rebuilt(part, change, memo, after)
+    if after is not None:
+        after(new)
     return new
 
 
@@ -367,6 +445,10 @@ def _pack(value: Any) -> Any:
             "the validation records are in a data frame, which model files cannot hold: save without validation=True, "
             "or use joblib"
         )
+    if isinstance(value, Tree):
+        return TreeState(value)
+    if type(value).__module__ == "lightgbm.basic" and type(value).__name__ == "Booster":  # which is slow to import
+        return BoosterText(value)
     if type(value) in (list, dict) and _is_plain(value):
         return Plain(json.dumps(value))
     if type(value) is dict and not all(isinstance(key, str) for key in value):
@@ -383,8 +465,8 @@ def _unpack(value: Any) -> Any:
         return json.loads(value.text)
     if isinstance(value, Pairs):
         return dict(value.items)
-    if isinstance(value, BaseEstimator):
-        _check_trees(value)
+    if isinstance(value, TreeState | BoosterText):
+        return value.make()
     return value
 
 
@@ -395,72 +477,3 @@ def _is_plain(value: Any) -> bool:
     if type(value) is dict:
         return all(type(key) is str and _is_plain(part) for key, part in value.items())
     return value is None or type(value) in (str, int, float, bool)
-
-
-# A loop, or a child beyond the end of the arrays, would hang or crash the compiled code that walks down trees.
-
-
-def _check_trees(estimator: Any) -> None:
-    """Raise an error if the trees of an estimator lead anywhere but to their leaves."""
-    has = vars(estimator)
-    n_features = has.get("n_features_in_", 0)
-    if isinstance(has.get("members_"), TreeMembers):
-        _require(vars(has["members_"]).keys() == has["members_"].__getstate__().keys())
-        _check_engine(has["members_"].trees, has["binning_"], n_features)
-    if "tree_" in has:
-        tree = has["tree_"]
-        ends = np.full(tree.node_count, tree.node_count)
-        _check_walk(tree.children_left >= 0, (tree.children_left, tree.children_right), ends, tree.feature, n_features)
-    for predictors in has.get("_predictors", ()):
-        for predictor in predictors:
-            nodes = predictor.nodes
-            splits, ends = nodes["is_leaf"] == 0, np.full(nodes.size, nodes.size)
-            _check_walk(splits, (nodes["left"], nodes["right"]), ends, nodes["feature_idx"], n_features)
-            by_category = splits & (nodes["is_categorical"] != 0)
-            _check_within(nodes["bitset_idx"][by_category], len(predictor.raw_left_cat_bitsets))
-
-
-def _check_engine(trees: Trees, binning: Binning, n_features: int) -> None:
-    # Nothing that is derived from the arrays is taken from a file.
-    _require(vars(trees).keys() == trees.__getstate__().keys())
-    nodes, n = trees.nodes, trees.nodes.feature.size
-    arrays = {
-        "feature": (np.int32, (n,)), "threshold": (np.uint8, (n,)), "missing_left": (np.uint8, (n,)),
-        "left": (np.int32, (n,)), "category_set": (np.int32, (n,)),
-        "categories_left": (np.uint64, (len(nodes.categories_left), 4)),
-        "counts": (nodes.counts.dtype, (n, 2)), "weights": (nodes.weights.dtype, (n, 2)), "gain": (np.float64, (n,)),
-    }  # fmt: skip
-    for name, (dtype, shape) in arrays.items():
-        array = getattr(nodes, name)
-        _require(array.dtype == dtype and array.shape == shape)
-    _require(binning.cuts_.shape == (n_features, BINS - 1) and binning.cuts_.dtype == np.float64)
-    _require(trees.sizes.size > 0 and trees.sizes.min() > 0 and trees.sizes.sum() == n)
-    splits = nodes.feature >= 0
-    ends = np.repeat(np.cumsum(trees.sizes), trees.sizes)
-    _check_walk(splits, (nodes.left, nodes.left + 1), ends, nodes.feature, n_features)
-    _check_within(nodes.category_set[nodes.category_set >= 0], len(nodes.categories_left))
-    for totals in (nodes.counts, nodes.weights):
-        _require(bool(np.isfinite(totals).all() and (totals >= 0).all()))
-
-
-def _check_walk(
-    splits: NDArray[np.bool_],
-    children: Iterable[NDArray[Any]],
-    ends: NDArray[np.int64],
-    feature: NDArray[Any],
-    n_features: int,
-) -> None:
-    """Check that all children come after their parents and before the end of the tree, and that features exist."""
-    here = np.arange(splits.size)
-    for child in children:
-        _require(((child > here) & (child < ends))[splits].all())
-    _check_within(feature[splits], n_features)
-
-
-def _check_within(index: NDArray[Any], n: int) -> None:
-    _require(((index >= 0) & (index < n)).all())
-
-
-def _require(holds: Any) -> None:
-    if not holds:
-        raise ValueError("the arrays of a tree do not fit together")

@@ -5,13 +5,11 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import polars as pl
-from joblib import Parallel, cpu_count, delayed, parallel_config
 
 import stakes
 from stakes._atomic import write_atomically
@@ -29,6 +27,7 @@ from stakes.study.report import write_report
 from stakes.study.run import run_unit
 from stakes.study.store import CONFIG, Store
 from stakes.study.summary import summarise
+from stakes.study.workers import Workers
 from stakes.tree.growing import tell_before_growing
 
 __all__ = ["Study", "StudyResult", "saved_study"]
@@ -270,21 +269,15 @@ class Study:
             if found is not None:
                 results[unit.key] = found
                 progress.done(unit, found)
-        for done in self._run_missing([unit for unit in by_promise(self.units) if unit.key not in results]):
+        missing = [unit for unit in by_promise(self.units) if unit.key not in results]
+        if missing:
+            tell_before_growing()  # once, and not by every process
+        tasks = ((self.config, unit, self.ratios) for unit in self._in_time(missing))
+        for done in Workers(self.jobs, self.dask).map(_run_named, self.data, tasks) if missing else ():
             store.add(done.unit.key, done.rows, done.model)
             results[done.unit.key] = done.rows
             progress.done(done.unit, done.rows, done.seconds)
         return results
-
-    def _run_missing(self, units: list[Unit]) -> Iterator[_Done]:
-        if not units:
-            return
-        tell_before_growing()  # once, and not by every process
-        jobs = self.jobs or cpu_count()
-        with self._backend():
-            yield from Parallel(n_jobs=jobs, return_as="generator_unordered", pre_dispatch="1*n_jobs")(
-                delayed(_run_named)(self.data, self.config, unit, self.ratios) for unit in self._in_time(units)
-            )
 
     def _in_time(self, units: list[Unit]) -> Iterator[Unit]:
         """Yield units until the time is up; the first one always."""
@@ -293,19 +286,6 @@ class Study:
             if i and self.time_limit is not None and time.monotonic() - started > self.time_limit:
                 return
             yield unit
-
-    def _backend(self) -> AbstractContextManager[Any]:
-        if self.dask is None:
-            return nullcontext()
-        try:
-            from distributed import Client
-        except ImportError:
-            raise StudyError('running on Dask needs its packages: pip install "stakes[dask]"') from None
-        try:
-            client = Client(self.dask)
-        except (OSError, ValueError) as error:
-            raise StudyError(f"no Dask scheduler answers at {self.dask}: {error}") from None
-        return parallel_config(backend="dask", client=client, scatter=[self.data])
 
     def _finish(self, findings: Findings, store: Store, not_tried: list[str], checks: list[Check]) -> StudyResult:
         model = findings.deliver()
