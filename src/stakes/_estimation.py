@@ -10,6 +10,7 @@ import polars as pl
 from sklearn.base import clone
 
 from stakes._expressions import parse
+from stakes._forks import one_thread_if_forked
 from stakes._random import seeded
 from stakes._rows import take_rows
 from stakes._typing import Floats
@@ -90,11 +91,13 @@ def _fit_known(regressor: Any, X: Any, amount: Floats) -> Any:
 
 
 def _fit_rows(regressor: Any, X: Any, amount: Floats, rows: Any) -> Any:
-    return clone(regressor).fit(take_rows(X, rows), amount[rows])
+    with one_thread_if_forked():
+        return clone(regressor).fit(take_rows(X, rows), amount[rows])
 
 
 def _predict(fitted: Any, X: Any) -> Floats:
-    return np.array(fitted.predict(X), dtype=np.float64).ravel()
+    with one_thread_if_forked():
+        return np.array(fitted.predict(X), dtype=np.float64).ravel()
 
 
 class AmountEstimator:

@@ -13,6 +13,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import has_fit_parameter
 
+from stakes._forks import one_thread_if_forked
 from stakes._typing import Bools
 
 __all__ = ["NumberedLabels", "fit_model", "takes"]
@@ -29,6 +30,7 @@ def fit_model(model: Any, X: Any, positive: Bools, labels: NDArray[Any], metadat
     `labels` are those of negatives and positives. `metadata` was routed to the model by scikit-learn; `own` are weights
     and costs, None for none, which a pipeline hands to its last step only.
     """
+    one_thread_if_forked()
     path, last = _last_step(model)
     given = {path + name: value for name, value in own.items() if value is not None}
     if path + "sample_weight" in given and not has_fit_parameter(last, "sample_weight"):

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from stakes._forks import one_thread_if_forked
 from stakes._rows import take_columns
 from stakes._typing import Bytes, Floats
 from stakes.exceptions import DecisionError
@@ -21,6 +22,10 @@ from stakes.tree.leaves import AUTO, SMOOTHED, leaf_labels, leaf_probabilities, 
 from stakes.tree.trees import Trees
 
 __all__ = ["LeafAssignment", "LeafTable", "ModelMembers", "Prior", "TreeMembers"]
+
+
+# Probabilities of other packages may be beyond 0 and 1 by this much.
+ROUNDING = 1e-6
 
 
 class Prior(NamedTuple):
@@ -213,7 +218,8 @@ class ModelMembers:
 
     def assign(self, X: Any, n_threads: int = 1) -> LeafAssignment:
         """Return the answers of the models to records, each an entry of the table by itself."""
-        answers = [self._answer(j, X) for j in range(len(self))]
+        with one_thread_if_forked():
+            answers = [self._answer(j, X) for j in range(len(self))]
         p = np.column_stack(answers)
         n, m = p.shape
         flat = p.ravel()
@@ -231,6 +237,9 @@ class ModelMembers:
         mine = X if self.columns is None else take_columns(X, self.columns[j])
         if hasattr(model, "predict_proba"):
             shares = model.predict_proba(mine)[:, list(model.classes_).index(self.positive)]
-            return np.asarray(shares, dtype=np.float64)
+            shares = np.asarray(shares, dtype=np.float64)
+            if not ((shares >= -ROUNDING) & (shares <= 1 + ROUNDING)).all():
+                raise ValueError(f"{type(model).__name__} gives numbers that are no probabilities")
+            return shares
         # A model without probabilities can still vote.
         return (model.predict(mine) == self.positive).astype(np.float64)

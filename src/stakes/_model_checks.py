@@ -244,7 +244,8 @@ def _check_tree_members(members: TreeMembers, binning: Binning, n_features: int)
     # Nothing that is derived from the arrays is taken from a file.
     trees = members.trees
     require(vars(members).keys() == members.__getstate__().keys() and vars(trees).keys() == trees.__getstate__().keys())
-    require(type(members.weighted) is type(members.copies) is bool)
+    require(type(members.weighted) is bool and members.grown_by in ("", "copies", "neighbours"))
+    require(_is_number(members.growth) and 0 < members.growth < MOST_RECORDS)
     require(members.base_rate is None or (_is_number(members.base_rate) and 0 <= members.base_rate <= 1))
     _check_binning(binning, n_features)
     nodes = trees.nodes

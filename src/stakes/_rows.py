@@ -6,6 +6,7 @@ from typing import Any
 
 import narwhals as nw
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 from scipy import sparse
 
@@ -33,6 +34,8 @@ def take_rows(X: Any, rows: NDArray[np.intp]) -> Any:
         return X.take_rows(rows)
     if isinstance(X, list | tuple):
         return [X[row] for row in rows]
+    if isinstance(X, pl.DataFrame):  # column by column, without threads: those of polars are not in a forked process
+        return pl.DataFrame([column[rows] for column in X.iter_columns()])
     table = as_table(X)
     if isinstance(table, nw.DataFrame | nw.Series):
         return table[rows].to_native()

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from stakes._rows import is_sparse
 from stakes.explain.models import Margins, margins_of
-from stakes.table import Table, as_fitted, read_table
+from stakes.table import Table, as_fitted, by_frequency, category_codes, read_table
 
 __all__ = ["EncodedClassifier", "EncodedRegressor", "Encoder"]
 
@@ -57,9 +57,8 @@ class Encoder:
                 columns.append(np.asarray(fitted, dtype=np.float64))
                 continue
             assert isinstance(fitted, pl.Series)
-            codes = np.arange(len(categories), dtype=np.float64)
-            coded = fitted.replace_strict(categories, codes, default=np.nan, return_dtype=pl.Float64)
-            columns.append(coded.fill_null(np.nan).to_numpy())
+            codes = category_codes(fitted, categories)
+            columns.append(np.where(codes < 0, np.nan, codes))
         return np.column_stack(columns)
 
 
@@ -152,7 +151,4 @@ class EncodedRegressor(RegressorMixin, Encoded):
 
 def _categories(column: pl.Series) -> list[str]:
     """Return the most frequent categories in alphabetical order; of equally frequent ones the first in the alphabet."""
-    counted = (
-        column.drop_nulls().alias("category").value_counts(name="n").sort("n", "category", descending=[True, False])
-    )
-    return sorted(counted["category"].head(MOST_CATEGORIES).to_list())
+    return sorted(by_frequency(column)[:MOST_CATEGORIES])

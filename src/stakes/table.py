@@ -22,6 +22,8 @@ __all__ = [
     "Column",
     "Table",
     "as_fitted",
+    "by_frequency",
+    "category_codes",
     "check_not_empty",
     "check_table",
     "is_documents",
@@ -167,9 +169,9 @@ def as_fitted(column: Column, name: str, categories: Collection[str] | None) -> 
         return np.full(len(column), np.nan)
     texts = column if isinstance(column, pl.Series) else _texts(column, categories)
     known = texts.drop_nulls()
-    enough = len(known) >= FEWEST_UNKNOWN and not known[:FEWEST_UNKNOWN].is_in(list(categories)).any()
+    enough = len(known) >= FEWEST_UNKNOWN and (category_codes(known[:FEWEST_UNKNOWN], categories) < 0).all()
     if categories and (enough or texts is not column):
-        unknown = known.filter(~known.is_in(list(categories)))
+        unknown = known.filter(pl.Series(category_codes(known, categories) < 0))
         if len(unknown) and (texts is not column or len(unknown) == len(known)):
             shown = ", ".join(map(repr, list(categories)[:3]))
             warnings.warn(
@@ -179,6 +181,25 @@ def as_fitted(column: Column, name: str, categories: Collection[str] | None) -> 
                 stacklevel=2,
             )
     return texts
+
+
+def category_codes(texts: pl.Series, categories: Collection[str]) -> NDArray[np.intp]:
+    """Return the position of each text among categories; -1 for others and for missing ones.
+
+    By a cast, which needs no threads: those of polars are not there in a forked process, and others wait for them.
+    """
+    if not categories:
+        return np.full(len(texts), -1, np.intp)
+    position = texts.cast(pl.Enum(list(categories)), strict=False).to_physical().cast(pl.Float64).to_numpy()
+    return np.where(np.isnan(position), -1, position).astype(np.intp)
+
+
+def by_frequency(texts: pl.Series) -> list[str]:
+    """Return the distinct texts, the most frequent first; of equally frequent ones the first in the alphabet."""
+    # A name of our own: polars calls the other column "count", and the user may, too. Sorted without its threads.
+    counted = texts.drop_nulls().alias("category").value_counts(sort=False)
+    often = dict(zip(counted["category"].to_list(), counted["count"].to_list(), strict=True))
+    return sorted(often, key=lambda text: (-often[text], text))
 
 
 def _column(series: nw.Series[Any]) -> Column:

@@ -15,6 +15,7 @@ from typing import IO, Any, NamedTuple
 import polars as pl
 
 from stakes._expressions import did_you_mean, in_records
+from stakes._forks import refuse_if_forked
 from stakes.exceptions import StudyError
 
 __all__ = [
@@ -164,6 +165,7 @@ def _open(path: Path) -> IO[bytes]:
 
 def _is_parquet(path: Path) -> bool:
     """Return whether a file is in the Parquet format, by its content."""
+    refuse_if_forked(f"reading {path.name}")
     with open(path, "rb") as file:
         return file.read(4) == b"PAR1"
 

@@ -13,6 +13,7 @@ import polars as pl
 
 import stakes
 from stakes._atomic import write_atomically
+from stakes._forks import refuse_if_forked
 from stakes.exceptions import CostsError, DecisionError, ModelFileError, SamplingError, StudyError
 from stakes.measures import MEASURES
 from stakes.persist import dumps
@@ -224,6 +225,7 @@ class Study:
 
     def run(self) -> StudyResult:
         """Run what is not yet done, and write and return the results."""
+        refuse_if_forked("a study")
         self.data.folds(self.config.folds, repeat=0, seed=self.config.seed)  # says so where that cannot be done
         checks = look(self.data, self.config.seed)
         refuse_leaks(checks)

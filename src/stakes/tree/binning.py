@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from stakes._jit import kernel
 from stakes._rows import take_rows
 from stakes._typing import Bytes, Floats, Indices
-from stakes.table import Column, Table, as_fitted
+from stakes.table import Column, Table, as_fitted, by_frequency, category_codes
 from stakes.tree.nodes import BINS, MISSING, FeatureBins
 
 __all__ = ["MAX_BINS", "Binned", "Binning"]
@@ -230,19 +230,16 @@ def _find_cuts(ordered: Floats, n_distinct: int, max_bins: int, cuts: Floats, mi
 
 def _category_bins(column: pl.Series, max_bins: int) -> dict[str, int]:
     """Return the bin of each category: one each from 1 on, the rarest together in the last where there are too many."""
-    # A name of our own: polars calls the other column "count", and the user may, too.
-    counted = column.drop_nulls().alias("category").value_counts(sort=False)
-    names: list[str] = counted.sort(["count", "category"], descending=[True, False])["category"].to_list()
+    names = by_frequency(column)
     kept = names if len(names) <= max_bins else names[: max_bins - 1]
     bins = {name: i for i, name in enumerate(sorted(kept), start=1)}
     return bins | dict.fromkeys(names[len(kept) :], max_bins)
 
 
 def _codes(column: pl.Series, categories: dict[str, int]) -> Bytes:
-    if not categories:
-        return np.full(len(column), MISSING, np.uint8)
-    codes = column.replace_strict(list(categories), list(categories.values()), default=MISSING, return_dtype=pl.UInt8)
-    return codes.fill_null(MISSING).to_numpy()
+    # The last is for what is not among them.
+    bins = np.array([*categories.values(), MISSING], np.uint8)
+    return bins[category_codes(column, categories)]
 
 
 @kernel
