@@ -455,3 +455,12 @@ def test_weights_by_cost_keep_the_number_of_records(weight: Any) -> None:
     np.testing.assert_allclose(records.cost_weight(), expected * times.sum() / expected.sum())
     free = Records(None, records.positive, Costs(fp=0, fn=0), weight)
     assert free.cost_weight() is weight
+
+
+def test_the_positive_class_is_that_of_the_last_fit(small: Records) -> None:
+    tree = CostTreeClassifier(max_depth=2).fit(small.X, small.y, fp_cost=1, fn_cost=5)
+    before = tree.predict(small.X)
+    tree.set_params(pos_label=0)
+    np.testing.assert_array_equal(tree.predict(small.X), before)
+    tree.fit(small.X, small.y, fp_cost=5, fn_cost=1)  # the same costs, told the other way round
+    np.testing.assert_array_equal(tree.predict(small.X), before)

@@ -63,8 +63,9 @@ class CostClassifier(ExplainMixin, ClassifierMixin, BaseEstimator, metaclass=ABC
 
     @property
     def _positive(self) -> int:
-        """The position of the positive class in `classes_`."""
-        return 1 if self.pos_label is None else int(np.flatnonzero(self.classes_ == self.pos_label)[0])
+        """The position of the positive class in `classes_`: that of the last fit, whatever the parameter is now."""
+        positive = vars(self).get("pos_label_", self.pos_label)
+        return 1 if positive is None else int(np.flatnonzero(self.classes_ == positive)[0])
 
     def _check_parameters(self) -> None:
         """Raise an error where a parameter is not what it may be."""
@@ -86,6 +87,7 @@ class CostClassifier(ExplainMixin, ClassifierMixin, BaseEstimator, metaclass=ABC
             raise ValueError(f"y has one class only, {self.classes_.tolist()[0]!r}: records of both classes are needed")
         if self.pos_label is not None and self.pos_label not in self.classes_:
             raise ValueError(f"pos_label={self.pos_label!r} is not a class of y, which has {self.classes_.tolist()}")
+        self.pos_label_ = self.classes_[1] if self.pos_label is None else self.pos_label
         return labels == self.classes_[self._positive]
 
     def _labels(self, y: Any) -> NDArray[Any]:

@@ -91,13 +91,13 @@ def _fit_known(regressor: Any, X: Any, amount: Floats) -> Any:
 
 
 def _fit_rows(regressor: Any, X: Any, amount: Floats, rows: Any) -> Any:
-    with one_thread_if_forked():
-        return clone(regressor).fit(take_rows(X, rows), amount[rows])
+    one_thread_if_forked()
+    return clone(regressor).fit(take_rows(X, rows), amount[rows])
 
 
 def _predict(fitted: Any, X: Any) -> Floats:
-    with one_thread_if_forked():
-        return np.array(fitted.predict(X), dtype=np.float64).ravel()
+    one_thread_if_forked()
+    return np.array(fitted.predict(X), dtype=np.float64).ravel()
 
 
 class AmountEstimator:

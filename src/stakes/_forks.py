@@ -7,8 +7,6 @@ other packages get one thread there. What cannot do without threads, reading fil
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 from threadpoolctl import threadpool_limits
 
@@ -16,8 +14,6 @@ from stakes.exceptions import StudyError
 
 __all__ = ["one_thread_if_forked", "refuse_if_forked"]
 
-# How many processors joblib, and LightGBM by it, believe that there are.
-PROCESSORS = "LOKY_MAX_CPU_COUNT"
 _forked = False
 
 
@@ -30,21 +26,11 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_mark)
 
 
-@contextmanager
-def one_thread_if_forked() -> Iterator[None]:
-    """Let OpenMP, and packages that count processors by joblib, use one thread in a forked process."""
-    if not _forked:
-        yield
-        return
-    before = os.environ.get(PROCESSORS)
-    os.environ[PROCESSORS] = "1"
-    try:
-        with threadpool_limits(1, user_api="openmp"):
-            yield
-    finally:
-        del os.environ[PROCESSORS]
-        if before is not None:
-            os.environ[PROCESSORS] = before
+def one_thread_if_forked() -> None:
+    """Let OpenMP, and packages that count processors by joblib, use one thread from now on, in a forked process."""
+    if _forked:
+        threadpool_limits(1, user_api="openmp")
+        os.environ["LOKY_MAX_CPU_COUNT"] = "1"  # LightGBM asks joblib
 
 
 def refuse_if_forked(what: str) -> None:

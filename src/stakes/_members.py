@@ -218,8 +218,8 @@ class ModelMembers:
 
     def assign(self, X: Any, n_threads: int = 1) -> LeafAssignment:
         """Return the answers of the models to records, each an entry of the table by itself."""
-        with one_thread_if_forked():
-            answers = [self._answer(j, X) for j in range(len(self))]
+        one_thread_if_forked()
+        answers = [self._answer(j, X) for j in range(len(self))]
         p = np.column_stack(answers)
         n, m = p.shape
         flat = p.ravel()

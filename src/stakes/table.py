@@ -261,7 +261,9 @@ def _texts(numbers: NDArray[Any], categories: Collection[str]) -> pl.Series:
 def _warn_if_numbers(column: pl.Series, name: str) -> None:
     """Warn of text that nearly all can be read as numbers."""
     distinct = column.drop_nulls().unique()
-    numbers = distinct.str.strip_chars().cast(pl.Float64, strict=False).drop_nulls()
+    # Stripped without the threads of polars, which are not there in a forked process.
+    stripped = pl.Series([text.strip() for text in distinct.to_list()], dtype=pl.String)
+    numbers = stripped.cast(pl.Float64, strict=False).drop_nulls()
     if len(distinct) > 2 and len(numbers) >= MOSTLY * len(distinct):
         warnings.warn(
             f"column {name!r} is text, and {len(numbers)} of its {len(distinct)} distinct values look like numbers: "

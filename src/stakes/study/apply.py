@@ -270,8 +270,7 @@ def _kept(keep: Iterable[str] | None, columns: list[str], source: str) -> list[s
 def _positive_label(model: Any) -> Any:
     if isinstance(model, DeliveredClassifier):
         return model.labels[1]
-    given = getattr(model, "pos_label", None)
-    return model.classes_[1] if given is None else given
+    return getattr(model, "pos_label_", model.classes_[1])
 
 
 def score_to_probability(model: Any) -> dict[str, float]:
