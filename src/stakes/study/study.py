@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import polars as pl
+from joblib import cpu_count
 
 import stakes
 from stakes._atomic import write_atomically
