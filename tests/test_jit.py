@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import logging
+import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -12,6 +16,8 @@ import pytest
 from joblib import Parallel, delayed
 
 from stakes import _jit as jit
+
+ROOT = Path(__file__).parents[1]
 
 
 def function(folder: Path, *signatures: Any) -> Any:
@@ -66,3 +72,68 @@ def test_nobody_is_told_where_nothing_is_compiled(
     monkeypatch.setattr(numba.config, "DISABLE_JIT", 1)
     jit.tell_before_compiling(lambda: None)  # a plain function has nothing that a compiled one has
     assert not caplog.records
+
+
+# Compiled code on disk
+
+MODULE = """
+from stakes._jit import kernel
+
+@kernel
+def twice(x):
+    return 2 * x
+
+@kernel
+def four_times(x):
+    return twice(twice(x))
+"""
+
+
+def run_kernels(folder: Path, limit: int | None = None, **environment: str) -> str:
+    """Return what is said by a process that compiles and runs kernels; its files may get so large."""
+    (folder / "some_kernels.py").write_text(MODULE)
+    program = "import resource, some_kernels\n"
+    if limit is not None:
+        program += f"resource.setrlimit(resource.RLIMIT_FSIZE, ({limit}, {limit}))\n"
+    program += "assert some_kernels.four_times(3) == 12\nassert some_kernels.four_times(1.5) == 6"
+    known = {name: os.environ[name] for name in ("PATH", "PYTHONPATH") if name in os.environ}
+    paths = os.pathsep.join([str(folder), str(ROOT / "src")])
+    done = subprocess.run(
+        [sys.executable, "-B", "-c", program],
+        env=known | {"PYTHONPATH": paths} | environment, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return done.stdout + done.stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="limits and folders of other systems")
+def test_kernels_are_compiled_where_nothing_can_be_kept_and_that_is_said_once(tmp_path: Path) -> None:
+    (tmp_path / "__pycache__").write_text("no folder")
+    said = run_kernels(tmp_path, HOME="/dev/null", XDG_CACHE_HOME="/dev/null/cache")
+    assert said.count("compiles its engine anew in every process: there is no folder to keep it in") == 1
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="limits of other systems")
+def test_kernels_are_compiled_where_the_disk_is_full(tmp_path: Path) -> None:
+    said = run_kernels(tmp_path, limit=50, NUMBA_CACHE_DIR=str(tmp_path / "cache"))
+    assert said.count("compiles its engine anew in every process") == 1
+
+
+@pytest.mark.parametrize("left", [0, 10, -1])
+def test_compiled_code_that_is_broken_is_compiled_again(tmp_path: Path, left: int) -> None:
+    assert not run_kernels(tmp_path, NUMBA_CACHE_DIR=str(tmp_path / "cache"))
+    kept = sorted((tmp_path / "cache").rglob("*.nb[ic]"))
+    assert kept
+    for path in kept:
+        path.write_bytes(path.read_bytes()[:left])
+    assert not run_kernels(tmp_path, NUMBA_CACHE_DIR=str(tmp_path / "cache"))
+    assert all(path.stat().st_size > 100 for path in kept if path.suffix == ".nbi")
+
+
+def test_processes_do_not_compile_the_same_at_the_same_time(tmp_path: Path) -> None:
+    with ThreadPoolExecutor(3) as pool:
+        said = pool.map(
+            lambda _: run_kernels(tmp_path, NUMBA_CACHE_DIR=str(tmp_path / "c"), NUMBA_DEBUG_CACHE="1"), "abc"
+        )
+        written = sum(text.count("data saved to") for text in said)
+    assert 2 <= written <= 4  # two functions, of integers and of floats

@@ -12,7 +12,7 @@ from threadpoolctl import threadpool_limits
 
 from stakes.exceptions import StudyError
 
-__all__ = ["one_thread_if_forked", "refuse_if_forked"]
+__all__ = ["one_thread_if_forked", "refuse_if_forked", "threads_here"]
 
 _forked = False
 
@@ -31,6 +31,11 @@ def one_thread_if_forked() -> None:
     if _forked:
         threadpool_limits(1, user_api="openmp")
         os.environ["LOKY_MAX_CPU_COUNT"] = "1"  # LightGBM asks joblib
+
+
+def threads_here(n_threads: int) -> int:
+    """Return how many threads OpenMP may use in this process."""
+    return 1 if _forked else n_threads
 
 
 def refuse_if_forked(what: str) -> None:

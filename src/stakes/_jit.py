@@ -2,31 +2,99 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import multiprocessing
 from collections.abc import Callable
+from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numba
+from filelock import FileLock, Timeout
+from numba.core.caching import FunctionCache
 
 __all__ = ["inlined", "kernel", "tell_before_compiling"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 _told = False
+_said = False
+# Seconds to wait for another process that compiles the same.
+PATIENCE = 120
 
 
 def kernel(function: F) -> F:
     """Compile a function of plain numbers and arrays; division by zero follows IEEE, as in numpy."""
-    compiled: F = numba.njit(cache=True, nogil=True, error_model="numpy")(function)
-    return compiled
+    return _compiled(function)
 
 
 def inlined(function: F) -> F:
     """Compile a function into its callers: arrays that cross a call cost an atomic count each way."""
-    compiled: F = numba.njit(cache=True, nogil=True, error_model="numpy", inline="always")(function)
-    return compiled
+    return _compiled(function, inline="always")
+
+
+def _compiled(function: F, **options: Any) -> F:
+    compiled: Any = numba.njit(nogil=True, error_model="numpy", **options)(function)
+    if not numba.config.DISABLE_JIT:
+        try:
+            compiled._cache = _Cache(function)  # what `cache=True` does, with a cache that may fail
+        except RuntimeError:  # neither the folder of the package nor one of the user can be written to
+            _say_without_cache("there is no folder to keep it in; NUMBA_CACHE_DIR can name one")
+    result: F = compiled
+    return result
+
+
+class _Cache(FunctionCache):
+    """Compiled code on disk: what is broken is compiled again, and what cannot be written is not kept.
+
+    Processes that need the same code wait for the first of them to compile it.
+    """
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        found = self._load(sig, target_context)
+        if found is None and self._wait():
+            found = self._load(sig, target_context)
+            if found is not None:
+                self._lock.release(force=True)
+        return found
+
+    def _load(self, sig: Any, target_context: Any) -> Any:
+        try:
+            return super().load_overload(sig, target_context)
+        except Exception:  # of the unpickling of a file that is empty or cut
+            with contextlib.suppress(OSError):
+                self.flush()
+            return None
+
+    @cached_property
+    def _lock(self) -> FileLock:
+        return FileLock(Path(self.cache_path) / f"{self._py_func.__name__}.lock", thread_local=False)
+
+    def _wait(self) -> bool:
+        """Return whether this process is the one to compile; also after some time in vain."""
+        try:
+            Path(self.cache_path).mkdir(parents=True, exist_ok=True)
+            self._lock.acquire(timeout=PATIENCE)
+        except (OSError, Timeout, NotImplementedError):
+            return False
+        return True
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        try:
+            super().save_overload(sig, data)
+        except Exception as error:
+            _say_without_cache(str(error))
+        finally:
+            self._lock.release(force=True)
+
+
+def _say_without_cache(why: str) -> None:
+    """Log once that compiled code is not kept."""
+    global _said
+    if not _said:
+        logging.getLogger("stakes").warning("stakes compiles its engine anew in every process: %s", why)
+    _said = True
 
 
 def tell_before_compiling(function: Any) -> None:
@@ -40,6 +108,6 @@ def tell_before_compiling(function: Any) -> None:
     _told = True
     if function.signatures:
         return
-    folder = Path(function.stats.cache_path)
-    if not any(folder.glob(f"*.{function.py_func.__name__}-*.nbi")):
+    folder = function.stats.cache_path  # None where there is no cache, which is told by itself
+    if folder is not None and not any(Path(folder).glob(f"*.{function.py_func.__name__}-*.nbi")):
         logging.getLogger("stakes").warning("stakes compiles its tree engine now: some 10 s, once per installation")

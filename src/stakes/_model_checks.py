@@ -25,6 +25,7 @@ from stakes.decision.calibration import Calibration, Isotonic
 from stakes.decision.cuts import Cut
 from stakes.decision.reader import Reader, Votes
 from stakes.delivered import DeliveredClassifier
+from stakes.gradient_boosting import BoostedTrees
 from stakes.teams.blends import Blend
 from stakes.tree.binning import Binning
 from stakes.tree.nodes import BINS, FeatureBins, Nodes
@@ -108,42 +109,53 @@ class BoosterText:
     END = "end of trees"
 
     def __init__(self, booster: Any) -> None:
-        # Without the offsets of trees, which would be trusted, and the parameters of training, which are not needed.
-        text = booster.model_to_string(num_iteration=-1).partition(self.END)[0] + f"{self.END}\n"
-        self.text: str = re.sub(r"\ntree_sizes=[^\n]*", "", text, count=1)
+        self.text = self.bare(booster.model_to_string(num_iteration=-1))
         self.best_iteration = int(booster.best_iteration)
+
+    @classmethod
+    def bare(cls, text: str) -> str:
+        """Return a text without offsets of trees, which would be trusted, and parameters, which are not needed."""
+        return re.sub(r"\ntree_sizes=[^\n]*", "", text.partition(cls.END)[0], count=1) + f"{cls.END}\n"
 
     def make(self) -> Any:
         """Return the model, after a check of its trees."""
         from lightgbm import Booster
 
-        require(type(self.text) is str and not re.search(r"[\x00-\x09\x0b-\x1f\x7f]", self.text))
-        head, *trees = self.text.partition(self.END)[0].split("\n\nTree=")
-        n_features = self._check_head(head, len(trees))
-        for number, tree in enumerate(trees):
-            self._check_tree(tree, number, n_features)
-        require(type(self.best_iteration) is int and -1 <= self.best_iteration <= len(trees))
+        n_trees = self.check(self.text)
+        require(type(self.best_iteration) is int and -1 <= self.best_iteration <= n_trees)
         booster = Booster(model_str=self.text)
         booster.best_iteration = self.best_iteration
         return booster
 
-    def _check_head(self, head: str, n_trees: int) -> int:
+    @classmethod
+    def check(cls, text: str) -> int:
+        """Raise an error if the trees of a bare text do not fit together; return how many there are."""
+        require(type(text) is str and not re.search(r"[\x00-\x09\x0b-\x1f\x7f]", text))
+        head, *trees = text.partition(cls.END)[0].split("\n\nTree=")
+        n_features = cls._check_head(head, len(trees))
+        for number, tree in enumerate(trees):
+            cls._check_tree(tree, number, n_features)
+        return len(trees)
+
+    @classmethod
+    def _check_head(cls, head: str, n_trees: int) -> int:
         first, *lines = head.strip("\n").split("\n")
         said = dict(line.partition("=")[::2] for line in lines)
-        require(first == "tree" and said.keys() <= self.HEAD and len(said) == len(lines))
+        require(first == "tree" and said.keys() <= cls.HEAD and len(said) == len(lines))
         require(said["num_class"] == said["num_tree_per_iteration"] == "1" and said["label_index"] == "0")
         kind, *options = said.get("objective", "custom").split()
-        require(kind in self.OBJECTIVES and all(re.fullmatch(r"[a-z_]+(:[-+.0-9e]+)?", option) for option in options))
+        require(kind in cls.OBJECTIVES and all(re.fullmatch(r"[a-z_]+(:[-+.0-9e]+)?", option) for option in options))
         n_features = int(said["max_feature_idx"]) + 1
         require(0 < n_features < WIDEST and n_trees > 0)
         require(len(said["feature_names"].split(" ")) == n_features == len(said["feature_infos"].split(" ")))
         return n_features
 
-    def _check_tree(self, tree: str, number: int, n_features: int) -> None:
+    @classmethod
+    def _check_tree(cls, tree: str, number: int, n_features: int) -> None:
         first, *lines = tree.strip("\n").split("\n")
         said = dict(line.partition("=")[::2] for line in lines)
         require(first == str(number) and len(said) == len(lines))
-        require(said.keys() <= {*self.OF_LEAVES, *self.OF_SPLITS, *self.OTHERS})
+        require(said.keys() <= {*cls.OF_LEAVES, *cls.OF_SPLITS, *cls.OTHERS})
         require(all(re.fullmatch(r"[-+.0-9e ]*", numbers) for numbers in said.values()))
         require(said["is_linear"] == "0" and np.isfinite(float(said["shrinkage"])))
         n_leaves, n_sets = int(said["num_leaves"]), int(said["num_cat"])
@@ -152,7 +164,7 @@ class BoosterText:
         require(values.size == n_leaves and np.isfinite(values).all())
         if n_leaves == 1:  # nothing else is read of it
             return
-        for names, n in ((self.OF_LEAVES, n_leaves), (self.OF_SPLITS, n_leaves - 1)):
+        for names, n in ((cls.OF_LEAVES, n_leaves), (cls.OF_SPLITS, n_leaves - 1)):
             require(all(len(said[name].split()) == n for name in names if name in said))
             require(
                 all(np.isfinite(np.array(said[name].split(), dtype=np.float64)).all() for name in names if name in said)
@@ -185,6 +197,11 @@ def check_part(part: Any) -> None:
         _check_estimator(part)
     elif isinstance(part, Reader):
         require(isinstance(part.votes, Votes))
+    elif isinstance(part, BoostedTrees):
+        require(vars(part).keys() == part.__getstate__().keys() and type(part.n_threads) is int and part.texts)
+        part.texts = [BoosterText.bare(text) for text in part.texts]
+        for text in part.texts:
+            BoosterText.check(text)
     elif isinstance(part, Costs):
         Costs(fp=part.fp, fn=part.fn)
     elif is_dataclass(part) and isinstance(part, Calibration | Blend | Cut):

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from stakes._docs import documented
 from stakes._ensemble import without_zero_weights
+from stakes._forks import threads_here
 from stakes._member_classifier import CONSTRAINTS, MemberClassifier, ValidationRecords
 from stakes._members import ModelMembers
 from stakes._objectives import OBJECTIVES, SoftCost
@@ -65,7 +66,9 @@ class BoostedTrees:
 
     def margins(self, X: NDArray[Any]) -> Margins:
         """Return what each feature adds to the log-odds, as exact Shapley values."""
-        parts: Any = [booster.predict(X, pred_contrib=True, num_threads=self.n_threads) for booster in self.boosters]
+        parts: Any = [
+            booster.predict(X, pred_contrib=True, num_threads=threads_here(self.n_threads)) for booster in self.boosters
+        ]
         found: Floats = np.sum(parts, axis=0)
         return Margins(found[:, :-1], float(found[0, -1]))
 
@@ -235,7 +238,7 @@ class CostGradientBoostingClassifier(MemberClassifier):
             "feature_fraction": self.colsample_bytree,
             **(self.lightgbm_params or {}),
             "seed": int(rng.integers(2**31)),
-            "num_threads": self._n_threads,
+            "num_threads": threads_here(self._n_threads),
             "deterministic": True,
             "force_row_wise": True,
             "verbosity": -1,
@@ -351,4 +354,6 @@ class CostGradientBoostingClassifier(MemberClassifier):
 def _scores(booster: Booster, X: NDArray[Any], n_threads: int, tree: int | None = None) -> Floats:
     """Return the scores of records by all trees of a model, or by one."""
     trees: dict[str, Any] = {} if tree is None else {"start_iteration": tree, "num_iteration": 1}
-    return np.asarray(booster.predict(X, raw_score=True, num_threads=n_threads, **trees), dtype=np.float64)
+    return np.asarray(
+        booster.predict(X, raw_score=True, num_threads=threads_here(n_threads), **trees), dtype=np.float64
+    )

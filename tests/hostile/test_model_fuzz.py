@@ -45,6 +45,7 @@ def models() -> dict[str, bytes]:
     from stakes import CostBaggingClassifier, CostBoostClassifier, CostDecisionClassifier, Decision, make_classifier
     from stakes.delivered import DeliveredClassifier
     from stakes.encoded import EncodedClassifier
+    from stakes.gradient_boosting import CostGradientBoostingClassifier
     from stakes.persist import dumps
 
     X, y = records()
@@ -56,6 +57,7 @@ def models() -> dict[str, bytes]:
         "bagging": CostBaggingClassifier(weighted=True, features="per_split", decision=voting, **few),
         "boosting": CostBoostClassifier(variant="uboost", **few),
         "lightgbm": make_classifier("gb", random_state=0),
+        "costs in boosting": CostGradientBoostingClassifier(n_estimators=3, random_state=0),
         "logistic regression": make_classifier("lr", random_state=0),
         "histograms": CostDecisionClassifier(histogram, random_state=0),
         "forest": CostDecisionClassifier(forest, calibration="platt", random_state=0),
