@@ -381,6 +381,17 @@ def apply(
         list[str] | None,
         typer.Option(metavar="COLUMN", help="Copy these columns only, or none. Several: with commas, or again."),
     ] = None,
+    budget: Annotated[
+        int | None,
+        typer.Option(min=0, metavar="N", help="Act on the N records with the largest expected saving, and sort by it."),
+    ] = None,
+    max_acted: Annotated[
+        float | None,
+        typer.Option(min=0, max=1, metavar="SHARE", help="The same, as a share of the records."),
+    ] = None,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Refuse new costs where the model cannot follow them.")
+    ] = False,
     overwrite: Overwrite = False,
     spreadsheet: Annotated[
         bool,
@@ -406,6 +417,9 @@ def apply(
                 fp_cost=fp_cost,
                 fn_cost=fn_cost,
                 keep=columns,
+                budget=budget,
+                max_acted=max_acted,
+                strict=strict,
                 progress=count,
                 overwrite=overwrite,
                 spreadsheet=spreadsheet,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields
@@ -21,16 +22,20 @@ from stakes._expressions import Expression, did_you_mean, parse
 from stakes.costs import Costs
 from stakes.decision.calibration import Platt
 from stakes.delivered import DeliveredClassifier
-from stakes.exceptions import CostsNeededError, StudyError
+from stakes.exceptions import ColumnTypeWarning, CostsNeededError, StudyError
 from stakes.persist import load, read_info
 from stakes.study.data import evaluate_cost
+from stakes.study.drift import Watch, is_profile
 from stakes.study.files import KINDS, check_finite, column_names, conform, read_batches
+from stakes.study.worklist import WorkList
 
 __all__ = ["Applied", "apply_model", "score_to_probability"]
 
 DECISION = ("decision", "score", "threshold")
 EXPECTED = ("probability", "expected_cost_if_positive", "expected_cost_if_negative", "expected_saving")
 BATCH = 1 << 16
+# Columns that have moved are told one by one up to this many.
+MOST_TOLD = 5
 # How texts begin that spreadsheets take for formulas; signed numbers, which come as texts from CSV files, are none.
 FORMULA = r"^[=+\-@\t\r]"
 NUMBER = r"^[+-]?[0-9]*\.?[0-9]+([eE][+-]?[0-9]+)?$"
@@ -58,6 +63,9 @@ def apply_model(
     fp_cost: str | float | None = None,
     fn_cost: str | float | None = None,
     keep: Iterable[str] | None = None,
+    budget: int | None = None,
+    max_acted: float | None = None,
+    strict: bool = False,
     batch_size: int = BATCH,
     progress: Callable[[int], object] | None = None,
     overwrite: bool = False,
@@ -87,6 +95,12 @@ def apply_model(
         Today's costs: numbers, or arithmetic over the columns of the new file. Those of the study by default.
     keep : iterable of str, default=None
         The columns of the new file to copy; all by default. Without any, records are numbered.
+    budget : int, default=None
+        How many records can be acted on: those with the largest expected saving are, and are written first.
+    max_acted : float, default=None
+        The same as a share of the records.
+    strict : bool, default=False
+        Whether new costs are an error, and not just a note, where the model cannot follow them.
     batch_size : int, default=65536
         How many records to hold in memory.
     progress : callable, default=None
@@ -100,34 +114,68 @@ def apply_model(
     -------
     applied : Applied
     """
-    task = _Task(Path(model_path), Path(data_path), Path(out_path), fp_cost, fn_cost, keep)
+    _check_limit(budget, max_acted)
+    task = _Task(Path(model_path), Path(data_path), Path(out_path), fp_cost, fn_cost, keep, strict)
     if not overwrite:
         _check_replaceable(task.out)
-    n_records = n_positive = 0
-    expected_cost = expected_saving = 0.0
-    with _writing(task.out, spreadsheet) as write, parallel_config(backend="threading", n_jobs=-1):
+    limited = budget is not None or max_acted is not None
+    n_records = n_positive = n_losing = 0
+    if_left = expected_saving = 0.0
+    with (
+        _writing(task.out, spreadsheet) as write,
+        TemporaryDirectory(prefix="stakes-") as directory,
+        parallel_config(backend="threading", n_jobs=-1),
+    ):
+        work = WorkList(Path(directory), task.labels)
         for batch in read_batches(task.data, batch_size):
             decided = task.decide(batch, first_record=n_records + 1)
-            write(decided)
+            (work.add if limited else write)(decided)
             n_records += len(decided)
             n_positive += int((decided.get_column("decision") == task.labels[1]).sum())
             if task.expects:
-                saving = float(decided.get_column("expected_saving").to_numpy().sum())
-                expected_saving += saving
-                expected_cost += float(decided.get_column("expected_cost_if_negative").to_numpy().sum()) - saving
+                saving = decided.get_column("expected_saving").to_numpy()
+                n_losing += int((saving < 0).sum())
+                expected_saving += float(saving.sum())
+                if_left += float(decided.get_column("expected_cost_if_negative").to_numpy().sum())
             if progress is not None:
                 progress(n_records)
         if not n_records:
             raise StudyError(f"{task.data.name} has no records")
+        if limited:
+            most = int((max_acted or 0.0) * n_records) if budget is None else budget
+            kept = work.write(most, write, size=batch_size)
+            n_positive, expected_saving = kept.n_acted, kept.saving
+            if kept.n_left:
+                beyond = f"are beyond the limit of {most:,}"
+                task.notes.append(f"{kept.n_left:,} more records are worth acting on, and {beyond}")
+    if n_losing:
+        task.notes.append(_why_losing(n_losing, limited))
     return Applied(
         out=task.out,
         n_records=n_records,
         n_positive=n_positive,
         positive=task.labels[1],
-        expected_cost=expected_cost if task.expects else None,
+        expected_cost=if_left - expected_saving if task.expects else None,
         expected_saving=expected_saving if task.expects else None,
-        notes=task.notes,
+        notes=[*task.notes, *task.changes()],
     )
+
+
+def _check_limit(budget: int | None, max_acted: float | None) -> None:
+    if budget is not None and max_acted is not None:
+        raise StudyError("--budget and --max-acted are two limits on the same: give one")
+    if budget is not None and budget < 0:
+        raise StudyError(f"--budget {budget}: give a number of records, 0 or more")
+    if max_acted is not None and not 0 <= max_acted <= 1:
+        raise StudyError(f"--max-acted {max_acted}: give a share from 0 to 1")
+
+
+def _why_losing(n: int, limited: bool) -> str:
+    """Return what to know of records whose expected saving is negative: acting on them costs more than leaving them."""
+    why = "this model goes by a threshold that was tuned on all records, and not by the costs of each"
+    if limited:
+        return f"{n:,} records that the model would act on are left alone, because that costs more than it saves: {why}"
+    return f"{n:,} of the records to act on have a negative expected saving: {why}; --budget leaves them out"
 
 
 class _Task:
@@ -141,6 +189,7 @@ class _Task:
         fp_cost: str | float | None,
         fn_cost: str | float | None,
         keep: Iterable[str] | None,
+        strict: bool,
     ) -> None:
         self.data, self.out = data, out
         info = read_info(model)
@@ -173,6 +222,35 @@ class _Task:
         self.notes = []
         if self.costs and not self.expects:
             self.notes.append("the scores of this model are not probabilities: what to expect is not known")
+        self.watch = Watch(info["profile"]) if "profile" in info else None
+        changed = [
+            f"--{name.replace('_', '-')}"
+            for name, given in (("fp_cost", fp_cost), ("fn_cost", fn_cost))
+            if given is not None and str(given) != str(info.get(name))
+        ]
+        if changed and not info.get("model", {}).get("follows_costs", True):
+            said = f"{' and '.join(changed)} changed, and this model decides as by the costs of its study"
+            if strict:
+                raise StudyError(f"{said}: train one by stakes study --decisions follow-costs")
+            self.notes.append(f"{said}: one of stakes study --decisions follow-costs would follow them")
+
+    def changes(self) -> list[str]:
+        """Return in which columns the records differ from those that the model was trained on."""
+        if self.watch is None:
+            return []
+        found = [
+            f"column {column!r} has texts in {n:,} records that no training record had, such as {example!r}: they are "
+            "taken for missing"
+            for column, n, example in self.watch.unseen()
+        ]
+        moved = self.watch.moved()
+        found += [
+            f"column {column!r} has moved since training (stability index {index:.2f}): {evidence}"
+            for column, index, evidence in moved[:MOST_TOLD]
+        ]
+        if len(moved) > MOST_TOLD:
+            found.append(f"{len(moved) - MOST_TOLD} more columns have moved since training")
+        return found
 
     def _cost(self, name: str, records: pl.DataFrame, first_record: int) -> float | NDArray[np.float64]:
         """Return a cost of the records: by what is known of them, or by estimates."""
@@ -187,9 +265,14 @@ class _Task:
         records = conform(batch, self.needed, source=self.data.name, first_record=first_record)
         X = pl.DataFrame([records.get_column(name) for name in self.kinds])
         check_finite(X, source=self.data.name, first_record=first_record)
+        if self.watch is not None:
+            self.watch.add(X)
         costs = {name: self._cost(name, records, first_record) for name in self.costs}
         try:
-            positive, score, threshold = _decide(self.model, X, self.positive, costs)
+            with warnings.catch_warnings():
+                if self.watch is not None:  # tells itself which categories are new
+                    warnings.simplefilter("ignore", ColumnTypeWarning)
+                positive, score, threshold = _decide(self.model, X, self.positive, costs)
         except CostsNeededError:
             raise StudyError("this model decides by costs: give --fp-cost and --fn-cost") from None
         n = len(batch)
@@ -215,7 +298,9 @@ def _is_of_a_study(info: dict[str, Any]) -> bool:
     kinds, of_costs = info.get("features"), info.get("cost_columns", {})
     classes, platt, after = info.get("classes", ["", ""]), info.get("probability", {}), info.get("after", [])
     return (
-        all(isinstance(part, dict) and all(kind in KINDS for kind in part.values()) for part in (kinds, of_costs))
+        isinstance(info.get("model", {}), dict)
+        and is_profile(info.get("profile", {}), kinds)
+        and all(isinstance(part, dict) and all(kind in KINDS for kind in part.values()) for part in (kinds, of_costs))
         and all(isinstance(info.get(name), str | int | float | None) for name in ("fp_cost", "fn_cost"))
         and isinstance(after, list)
         and all(isinstance(name, str) for name in after)

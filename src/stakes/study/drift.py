@@ -10,16 +10,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
+from scipy.stats import chi2
 
 from stakes._typing import Floats
 
-__all__ = ["Moved", "Unseen", "Watch", "profile", "stability_index"]
+__all__ = ["Moved", "Unseen", "Watch", "is_profile", "profile", "stability_index"]
 
 TENTHS = 10
 # Texts with a cell of their own; and texts that are remembered, to tell which are new.
 CELLS, REMEMBERED = 20, 1000
-# From here on a column has moved (population stability index), beyond what so few records do by chance.
-MOVED = 0.25
+# From here on a column has moved (population stability index), unless so few records do so by chance.
+MOVED, CHANCE = 0.25, 1e-6
 
 
 class Moved(NamedTuple):
@@ -49,6 +50,24 @@ def profile(frame: pl.DataFrame) -> dict[str, dict[str, Any]]:
     {'plan': {'texts': ['a', 'b'], 'complete': True, 'counts': [2, 1, 0, 1]}}
     """
     return {column.name: _texts(column) if _is_text(column) else _numbers(column) for column in frame.iter_columns()}
+
+
+def is_profile(known: Any, columns: Any) -> bool:
+    """Return whether something read from a file is a profile of some of these columns."""
+    return isinstance(known, dict) and all(name in columns and _is_counted(about) for name, about in known.items())
+
+
+def _is_counted(about: Any) -> bool:
+    if not isinstance(about, dict) or not isinstance(about.get("counts"), list):
+        return False
+    texts, cuts = about.get("texts"), about.get("cuts")
+    n_cells = min(len(texts), CELLS) if isinstance(texts, list) else len(cuts) if isinstance(cuts, list) else -1
+    numbers = [*about["counts"], *(cuts or ())]
+    return (
+        len(about["counts"]) == n_cells + 2
+        and all(isinstance(value, int | float) for value in numbers)
+        and all(isinstance(text, str) for text in texts or ())
+    )
 
 
 def _is_text(column: pl.Series) -> bool:
@@ -134,8 +153,11 @@ class Watch:
             if not before.sum() or not now.sum():
                 continue
             index = stability_index(before, now)
-            by_chance = (np.count_nonzero(before + now) - 1) * (1 / before.sum() + 1 / now.sum())
-            if index > MOVED + 3 * by_chance:
+            # Of records of the same source, the index is about this times a chi-squared variable.
+            noise = 1 / before.sum() + 1 / now.sum()
+            free = max(1, int(np.count_nonzero(before + now)) - 1)
+            by_chance = noise * float(chi2.isf(CHANCE, free))
+            if index > max(MOVED, by_chance):
                 found.append(Moved(name, index, _evidence(about, before, now)))
         return sorted(found, key=lambda moved: -moved.stability)
 

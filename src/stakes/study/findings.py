@@ -20,6 +20,7 @@ from stakes.study.blending import Pool, blend_rows
 from stakes.study.columns import OUT_OF_FOLD, TEST, figures, pack, schema, unpack
 from stakes.study.data import StudyData
 from stakes.study.deliver import Delivery
+from stakes.study.drift import profile
 from stakes.study.leaderboard import one_each, one_row_each, ranked, rivals, trained, within_limits
 from stakes.study.plan import Config
 from stakes.study.recommend import Recommendation, recommend
@@ -83,7 +84,10 @@ class Findings:
         told = {key: value for key, value in self.data.info.items() if key != "source"}
         described = {key: value for key, value in row.items() if isinstance(value, str | int | float | bool)}
         trained_on = "learning and test records" if self.config.refit == "all" else "learning records"
-        return {**told, "model": described, "trained_on": trained_on}
+        learning, _ = self.data.split(self.config.seed)
+        return {
+            **told, "model": described, "trained_on": trained_on, "profile": profile(self.data.frame[learning]),
+        }  # fmt: skip
 
     def kept_units(self) -> list[str]:
         """Return the units whose models are worth keeping."""
