@@ -453,6 +453,7 @@ def save(
         from stakes.exceptions import StudyError
         from stakes.persist import is_model_file
         from stakes.study.study import saved_study
+        from stakes.study.words import decision_words, model_words
 
         if (row is None) == (name is None):
             raise StudyError("say which model: give --row or --name")
@@ -461,7 +462,7 @@ def save(
         if path.exists() and not overwrite and not is_model_file(path):
             raise StudyError(f"--out {path} is there, and is no model: choose another name, or give --overwrite")
         saved = saved_study(directory, data=data).save(wanted, path)
-        typer.echo(f"{saved['name']}; {saved['description']}: see {path}")
+        typer.echo(f"{model_words(saved['name'])} ({saved['name']}), {decision_words(saved)}: see {path}")
 
 
 @app.command()

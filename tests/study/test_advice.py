@@ -20,14 +20,16 @@ from stakes.study.words import decision_words, model_words
 @pytest.fixture
 def summary() -> dict[str, Any]:
     found = make_summary()
-    found["chosen"].update(acted=0.25, follows_costs=True)
+    found["chosen"].update(acted=0.25, follows_costs=True, threshold="cost")
     return found
 
 
 def test_the_first_sentence_says_whom_to_act_on_and_how_many_they_are(summary: dict[str, Any]) -> None:
     act = "Act on the records that the model flags, 250 of every 1,000"
     assert advise(summary).act == f"{act}: those where acting is expected to cost less than doing nothing."
-    summary["chosen"]["follows_costs"] = False
+    summary["chosen"]["threshold"] = "scaled"
+    assert advise(summary).act == f"{act}: those where acting is expected to save most."
+    summary["chosen"].update(follows_costs=False, threshold="tuned")
     assert advise(summary).act == f"{act}: those most likely to have Churn = Yes."
 
 

@@ -144,7 +144,9 @@ def test_the_decision_is_told_in_plain_words_with_its_names_beside(summary: dict
     )
     assert "are expected to cost the same: 14.3%." in words
     follows["records"]["thresholds"] = [0.02, 0.4]
-    assert "2.0% to 40.0% for nine records in ten." in Reader(render(follows)).words
+    assert "the same: 2.0% to 40.0% for nine records in ten." in Reader(render(follows)).words
+    follows["chosen"]["threshold"] = "scaled"
+    assert "the same, times a factor (of its odds) that was chosen on the" in Reader(render(follows)).words
     fixed = changed(summary, chosen={"follows_costs": False, "output": "vote"})
     assert "vote on each record, and it acts where their share is above 14.3%." in Reader(render(fixed)).words
 

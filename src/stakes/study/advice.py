@@ -66,10 +66,12 @@ def advise(summary: Summary) -> Advice:
             **told,
             pays=False,
         )
-    follows = chosen["follows_costs"]
-    whom = "those where acting is expected to cost less than doing nothing" if follows else (
-        f"those most likely to have {positive}"
-    )  # fmt: skip
+    if not chosen["follows_costs"]:
+        whom = f"those most likely to have {positive}"
+    elif chosen["threshold"] == "scaled":
+        whom = "those where acting is expected to save most"
+    else:
+        whom = "those where acting is expected to cost less than doing nothing"
     by_chance = known(low) and low <= 0
     doubt = "It is not sure that a model pays off. With this one, a" if by_chance else "A"
     return Advice(
