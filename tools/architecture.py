@@ -36,6 +36,7 @@ ROOMS = (
         "types, errors, validation, seeds, rows of any table",
         (
             "_commands",
+            "_dates",
             "_docs",
             "_fitting",
             "_forks",

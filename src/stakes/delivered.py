@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from stakes._dates import with_parts
 from stakes._estimation import ForeseenCost
 from stakes._typing import Floats
 from stakes.costs import Costs
@@ -178,6 +179,7 @@ class DeliveredClassifier(ExplainMixin, ClassifierMixin, BaseEstimator):
         frame = nw.from_native(X, eager_only=True, pass_through=True)
         if not isinstance(frame, nw.DataFrame):
             return X
+        frame = with_parts(frame, self.features)
         missing = [name for name in self.features if name not in frame.columns]
         if missing:
             raise ValueError(f"X lacks the column {missing[0]!r}: the model needs {', '.join(map(str, self.features))}")

@@ -63,7 +63,7 @@ def test_a_file_is_read_with_types_target_and_costs(write: Write, name: str) -> 
     frame = churn()
     data = load(write(frame, name), drop=["months"])
     assert data.name == name
-    assert data.frame.columns == ["charge", "plan", "paperless", "since"]
+    assert data.frame.columns == ["charge", "plan", "paperless", "since", "since: weekday"]
     assert data.frame["since"].to_list() == frame["since"].to_list()
     assert data.classes == ("No", "Yes")
     np.testing.assert_array_equal(data.positive, frame["churn"] == "Yes")
@@ -93,7 +93,7 @@ def test_costs_may_be_numbers_and_absent(write: Write) -> None:
 
 def test_costs_may_use_columns_that_are_not_features(write: Write) -> None:
     data = load(write(churn()), drop="charge,months")
-    assert data.frame.columns == ["plan", "paperless", "since"]
+    assert data.frame.columns == ["plan", "paperless", "since", "since: weekday"]
     assert data.info["drop"] == ["charge", "months"]
 
 
@@ -161,7 +161,7 @@ def test_columns_of_no_use_are_left_out_with_a_note(write: Write) -> None:
         nothing=pl.lit(None, dtype=pl.String), lists=pl.Series([[1]] * N), **{" ": pl.int_range(N)}
     )
     data = load(write(frame, "churn.parquet"))
-    assert data.frame.columns == ["charge", "months", "plan", "paperless", "since"]
+    assert data.frame.columns == ["charge", "months", "plan", "paperless", "since", "since: weekday"]
     notes = " ".join(data.info["notes"])
     for said in ("'nothing' is left out: it is empty", "'lists' is left out: List", "a column without a name"):
         assert said in notes
@@ -344,7 +344,8 @@ def test_test_records_can_be_those_above_a_value(
     np.testing.assert_array_equal(data.split(0)[1], np.flatnonzero(expected(churn()).to_numpy()))
     # What records are divided by says nothing of the records to come.
     by = asked.split(">")[0].strip()
-    assert data.frame.columns == [name for name in ("charge", "months", "plan", "paperless", "since") if name != by]
+    expected_columns = ("charge", "months", "plan", "paperless", "since", "since: weekday")
+    assert data.frame.columns == [name for name in expected_columns if name.split(":")[0] != by]
     assert any(f"column {by!r} is no feature" in note for note in data.info["notes"])
     assert data.info["test"].startswith("records with")
 

@@ -10,10 +10,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import narwhals as nw
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from stakes._dates import parts_of, with_parts
 from stakes._expressions import Expression, did_you_mean, in_records, parse
 from stakes._typing import Bools, Ints
 from stakes.costs import Costs
@@ -29,6 +31,8 @@ Rows = NDArray[np.intp]
 
 # Pairs of labels that say themselves which class is positive.
 YES, NO = {"1", "true", "yes", "y", "t"}, {"0", "-1", "false", "no", "n", "f"}
+# Of more dates than this, no differences are taken.
+MOST_DATES = 4
 # Streams of random numbers that are drawn from one seed.
 TEST, FOLDS = 1, 2
 
@@ -224,7 +228,8 @@ def load_data(
     ----------
     path : path
         Texts are categories. Columns that tell records apart, such as numbers of customers, are left out, and so are
-        empty and constant ones; `info["notes"]` tells.
+        empty and constant ones; `info["notes"]` tells. Dates get parts: the weekday, the hour, and the days before the
+        time of the record, or before other dates.
     target : str
         The column with the two classes.
     positive : value, default=None
@@ -298,6 +303,7 @@ def load_data(
     features = _features(frame.drop(target, *{*dropped, *afterwards, *by}), path.name, allowed, checks)
     if not features.width:
         raise StudyError(f"{path.name} has no features: besides {target!r}, no column is left to learn from")
+    needed, features = _with_dates(frame, features, time)
     data = StudyData(
         name=path.name,
         frame=features,
@@ -331,7 +337,7 @@ def load_data(
             "groups": groups,
             "time": time,
             "test": test_part.description if time is None or test_part.rows is not None else "the latest records",
-            "features": kinds_of(features),
+            "features": kinds_of(needed),
             "cost_columns": kinds_of(_cost_columns(frame, fp_cost, fn_cost).drop(afterwards, strict=False)),
             "notes": notes,
         },
@@ -515,6 +521,23 @@ def _features(frame: pl.DataFrame, source: str, allowed: list[str], checks: list
         else:
             kept.append(column)
     return pl.DataFrame(kept)
+
+
+def _with_dates(frame: pl.DataFrame, features: pl.DataFrame, time: str | None) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Return the columns that new records must have, and the features with the parts of their dates.
+
+    The age of a date is counted up to the time of its record, or else up to the other dates.
+    """
+
+    def dates_of(each: pl.DataFrame) -> list[str]:
+        return [name for name, kind in kinds_of(each).items() if kind in ("date", "datetime")]
+
+    dates, needed = dates_of(features), features
+    until = dates if 1 < len(dates) <= MOST_DATES else []
+    if dates and time is not None and time in dates_of(frame):
+        until, needed = [time], features.with_columns(frame.get_column(time))
+    parts = parts_of(needed, dates, until)
+    return needed, with_parts(nw.from_native(needed), parts).to_native().select(*features.columns, *parts)
 
 
 class _Part(NamedTuple):

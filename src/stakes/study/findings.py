@@ -85,8 +85,10 @@ class Findings:
         described = {key: value for key, value in row.items() if isinstance(value, str | int | float | bool)}
         trained_on = "learning and test records" if self.config.refit == "all" else "learning records"
         learning, _ = self.data.split(self.config.seed)
+        # Of what new records have: not of parts that are made of it.
+        raw = self.data.frame.select([name for name in self.data.frame.columns if name in told.get("features", ())])
         return {
-            **told, "model": described, "trained_on": trained_on, "profile": profile(self.data.frame[learning]),
+            **told, "model": described, "trained_on": trained_on, "profile": profile(raw[learning]),
         }  # fmt: skip
 
     def kept_units(self) -> list[str]:

@@ -1,0 +1,84 @@
+"""Parts of dates that trees can use: the weekday, the hour, and the days from one date to another.
+
+A part is named after its column, such as ``"opened: weekday"``: it can be made of new records by its name alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import narwhals as nw
+import polars as pl
+
+__all__ = ["parts_of", "sources_of", "with_parts"]
+
+_PART = re.compile(r"(?P<column>.+): (?:(?P<what>weekday|hour)|days before (?P<until>.+))", re.DOTALL)
+MINUTES_OF_A_DAY = 1440.0
+
+
+def parts_of(frame: pl.DataFrame, dates: Sequence[str], until: Iterable[str] = ()) -> list[str]:
+    """Return the names of the parts of some columns: the weekday, the hour where there is one, and ages.
+
+    Ages are days before the dates `until`, such as the time of a record; the hour of a date without a time is none.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from stakes._dates import parts_of
+    >>> frame = pl.select(born=pl.date(1980, 5, 1), seen=pl.datetime(2024, 1, 1, 9))
+    >>> parts_of(frame, ["born", "seen"], until=["seen"])
+    ['born: weekday', 'born: days before seen', 'seen: weekday', 'seen: hour']
+    """
+    found = []
+    for name in dates:
+        found.append(f"{name}: weekday")
+        if isinstance(frame.schema[name], pl.Datetime) and frame.get_column(name).dt.hour().n_unique() > 1:
+            found.append(f"{name}: hour")
+        found += [
+            f"{name}: days before {other}"
+            for other in until
+            if other != name and f"{other}: days before {name}" not in found
+        ]
+    return [name for name in found if name not in frame.columns]
+
+
+def sources_of(name: str) -> list[str]:
+    """Return the columns that a part is made of; none if the name is not that of a part."""
+    match = _PART.fullmatch(name)
+    return [] if match is None else [each for each in (match["column"], match["until"]) if each is not None]
+
+
+def with_parts(frame: nw.DataFrame[Any], names: Iterable[str]) -> nw.DataFrame[Any]:
+    """Return a frame with those of the named parts that it lacks, and has the dates of.
+
+    Examples
+    --------
+    >>> import narwhals as nw, polars as pl
+    >>> from stakes._dates import with_parts
+    >>> frame = nw.from_native(pl.select(born=pl.date(2024, 1, 6), seen=pl.datetime(2024, 1, 8, 12)))
+    >>> with_parts(frame, ["born: weekday", "seen: hour", "born: days before seen"]).rows()
+    [(datetime.date(2024, 1, 6), datetime.datetime(2024, 1, 8, 12, 0), 6, 12, 2.5)]
+    """
+    made = []
+    for name in names:
+        if name in frame.columns or not (sources := sources_of(name)):
+            continue
+        if all(source in frame.columns and _is_date(frame.schema[source]) for source in sources):
+            made.append(_part(name).alias(name))
+    return frame.with_columns(*made) if made else frame
+
+
+def _is_date(dtype: Any) -> bool:
+    return isinstance(dtype, nw.Date | nw.Datetime)
+
+
+def _part(name: str) -> nw.Expr:
+    match = _PART.fullmatch(name)
+    assert match is not None
+    if match["until"] is not None:
+        first, last = (nw.col(each).cast(nw.Datetime("us")) for each in (match["column"], match["until"]))
+        return (last - first).dt.total_minutes() / MINUTES_OF_A_DAY
+    column = nw.col(match["column"])
+    return column.dt.weekday() if match["what"] == "weekday" else column.dt.hour()
