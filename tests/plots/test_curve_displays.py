@@ -5,6 +5,7 @@ import pytest
 from drawing import CONSTANT, drawn, texts
 from sklearn.linear_model import LogisticRegression
 
+from stakes._format import money
 from stakes.curves import decide_by_costs, operating_point
 from stakes.exceptions import CostsNeededError
 from stakes.metrics import savings_score, total_cost, tuned_threshold
@@ -144,7 +145,7 @@ def test_gain_marks_the_best_share(scored):
     best = display.curve.profit.argmax()
     (dot,) = [line for line in display.ax_.lines if line.get_marker() == "o"]
     np.testing.assert_array_equal(dot.get_xydata(), [[display.curve.share[best], display.curve.profit[best]]])
-    assert display.line_.get_label().endswith(f"{display.curve.profit.max():,.0f} at {display.curve.share[best]:.1%}")
+    assert display.line_.get_label().endswith(f"{money(display.curve.profit.max())} at {display.curve.share[best]:.1%}")
     assert "random order" in drawn(display.ax_)
     (random,) = [line for line in display.ax_.lines if line.get_gid() == "random order"]
     np.testing.assert_array_equal(random.get_xydata(), [[0, 0], [1, display.curve.profit[-1]]])

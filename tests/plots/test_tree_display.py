@@ -8,6 +8,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression
 
 from stakes import CostTreeClassifier
+from stakes._format import money
 from stakes.exceptions import CostsNeededError
 from stakes.plots import (
     CostTreeDisplay,
@@ -26,7 +27,7 @@ def test_tree_has_money_in_its_nodes(cost_tree, complete_sample):
     root = display.texts_[0].get_text()
     all_negative, all_positive = costs["fn_cost"][y == 1].sum(), costs["fp_cost"][y == 0].sum()
     cheap, dear = sorted((all_negative, all_positive))
-    assert f"cost {cheap:,.0f}\n(other label {dear:,.0f})" in root
+    assert f"cost {money(cheap)}\n(other label {money(dear)})" in root
     assert "300 records" in root
     assert f"→ {int(all_positive < all_negative)}" in root
     assert not display.ax_.axison
@@ -79,7 +80,7 @@ def test_tree_grown_without_costs_shows_the_money_of_records_given(complete_samp
     cheap, dear = sorted(
         (given["fn_cost"][goes_left & (y[some] == 1)].sum(), given["fp_cost"][goes_left & (y[some] == 0)].sum())
     )
-    assert f"cost {cheap:,.0f}\n(other label {dear:,.0f})" in display.boxes[1].text
+    assert f"cost {money(cheap)}\n(other label {money(dear)})" in display.boxes[1].text
 
 
 def test_tree_of_one_leaf_is_drawn(complete_sample):

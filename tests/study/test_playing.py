@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from stakes import CostBaggingClassifier, Costs, Decision, make_classifier
 from stakes.datasets import make_churn, make_donors
-from stakes.delivered import DeliveredClassifier
+from stakes.delivered import Decided, DeliveredClassifier
 from stakes.metrics import total_cost
 from stakes.records import Records
 from stakes.study import playing
@@ -130,3 +130,21 @@ def test_costs_of_nothing_do_no_harm() -> None:
         outcome = model.predict(train.frame, fp_cost=np.full(500, fp), fn_cost=np.full(500, fn))
         assert (found.array("critical") < 1).sum() == outcome.sum()
         assert not np.isnan(found.array("critical")).any()
+
+
+class Near:
+    """A model whose scores are as near to their thresholds as numbers can be."""
+
+    def decide(self, X: Any, *, fp_cost: Any, fn_cost: Any) -> Decided:
+        threshold = fp_cost / (fp_cost + fn_cost)
+        score = np.array([np.nextafter(0.2, 1.0), 0.2, np.nextafter(0.2, 0.0)])
+        return Decided(score > threshold, score, threshold, score)
+
+
+def test_decisions_at_the_threshold_are_not_lost_in_rounding() -> None:
+    costs = Costs(fp=np.ones(3), fn=np.full(3, 4.0))
+    records = Records(Table(np.zeros((3, 1))), np.array([True, False, True]), costs)
+    model: Any = Near()
+    found = Known(model, records, playable(model, records, most=1.0, seed=0))
+    order = np.random.default_rng([0, playing.SAMPLE]).permutation(3)
+    np.testing.assert_array_equal(found.array("critical") < 1, np.array([True, False, False])[order])
