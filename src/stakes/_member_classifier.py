@@ -254,7 +254,7 @@ class MemberClassifier(CostClassifier):
 
     def _outcomes_of(self, records: Records) -> Bools:
         """Return the outcomes of records in the form that the members take."""
-        assignment = self.members_.assign(records.X, self._n_threads)
+        assignment = self.members_.assign(records.X, self._n_threads, self.reader_.members)
         readings = self.reader_.read(assignment, records.known, n_threads=self._n_threads)
         return self.cut_.outcomes(readings, records.known)
 
@@ -545,7 +545,7 @@ class MemberClassifier(CostClassifier):
 
     def _read_by(self, reader: Reader, X: Any, given: dict[str, Any], *, needed: bool) -> tuple[Readings, Costs | None]:
         """Return the scores of records, and their costs, which must be known where they are `needed`."""
-        assignment = self.members_.assign(self._read(X, reset=False), self._n_threads)
+        assignment = self.members_.assign(self._read(X, reset=False), self._n_threads, reader.members)
         costs = self._costs_of(X, assignment.ids.shape[0], given, needed=needed or reader.needs_costs)
         return reader.read(assignment, costs, n_threads=self._n_threads), costs
 
@@ -560,7 +560,7 @@ class MemberClassifier(CostClassifier):
             return tree_contributions(members, reader, cut, features, costs, **options), costs
 
         def score(mixed: Any, rows: NDArray[np.intp]) -> Floats:
-            assignment = members.assign(mixed, n_threads)
+            assignment = members.assign(mixed, n_threads, reader.members)
             return cut.scores(reader.read(assignment, None if costs is None else costs[rows], n_threads=n_threads))
 
         if cut.decision.output == "average":

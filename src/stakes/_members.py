@@ -97,6 +97,7 @@ class LeafAssignment:
 
     ids: NDArray[np.int32]  # (n_records, n_members)
     leaves: LeafTable  # that the ids number
+    members: NDArray[np.intp] | None = None  # of which members, one for each column; None for all
 
 
 class TreeMembers:
@@ -161,9 +162,9 @@ class TreeMembers:
         weighted = self.weighted and self.base_rate is None
         return leaf_probabilities(self.trees, leaf, weighted=weighted, growth=self.growth)
 
-    def assign(self, bins: Bytes, n_threads: int = 1) -> LeafAssignment:
-        """Return the leaves of binned records."""
-        return LeafAssignment(self.trees.apply(bins, n_threads), self.leaves)
+    def assign(self, bins: Bytes, n_threads: int = 1, members: NDArray[np.intp] | None = None) -> LeafAssignment:
+        """Return the leaves of binned records in all trees, or in some."""
+        return LeafAssignment(self.trees.apply(bins, n_threads, members), self.leaves, members)
 
 
 class ModelMembers:
@@ -216,21 +217,21 @@ class ModelMembers:
         if leaf not in ("frequency", AUTO):
             raise DecisionError(f"leaf={leaf!r} is about trees, and the members are not: choose leaf='frequency'")
 
-    def assign(self, X: Any, n_threads: int = 1) -> LeafAssignment:
-        """Return the answers of the models to records, each an entry of the table by itself."""
+    def assign(self, X: Any, n_threads: int = 1, members: NDArray[np.intp] | None = None) -> LeafAssignment:
+        """Return the answers of all or some models to records, each an entry of the table by itself."""
         one_thread_if_forked()
-        answers = [self._answer(j, X) for j in range(len(self))]
-        p = np.column_stack(answers)
+        asked = np.arange(len(self)) if members is None else members
+        p = np.column_stack([self._answer(j, X) for j in asked])
         n, m = p.shape
         flat = p.ravel()
-        member = np.tile(np.arange(m), n)
+        member = np.tile(asked, n)
 
         def probability(leaf: str) -> Floats:
             self.check_leaf(leaf)
             return flat
 
         ids = np.arange(n * m, dtype=np.int32).reshape(n, m)
-        return LeafAssignment(ids, LeafTable(member, flat > 0.5, probability, prior=self.prior))
+        return LeafAssignment(ids, LeafTable(member, flat > 0.5, probability, prior=self.prior), members)
 
     def _answer(self, j: int, X: Any) -> Floats:
         model = self.models[j]

@@ -17,9 +17,9 @@ from stakes import (
 )
 
 ENSEMBLES = {
-    "bagging": (CostBaggingClassifier(n_estimators=7, random_state=0), 265),
-    "weighted": (CostBaggingClassifier(n_estimators=7, weighted=True, random_state=0), 298),
-    "models": (CostBaggingClassifier(LogisticRegression(), n_estimators=5, random_state=0), 61),
+    "bagging": (CostBaggingClassifier(n_estimators=7, random_state=0), 274),
+    "weighted": (CostBaggingClassifier(n_estimators=7, weighted=True, random_state=0), 307),
+    "models": (CostBaggingClassifier(LogisticRegression(), n_estimators=5, random_state=0), 70),
     "tree": (CostTreeClassifier(max_depth=4, validation=0.3, random_state=0), 41),
     "boosting": (CostBoostClassifier(n_estimators=7, validation=0.3, random_state=0), 38),
     "dmecc boosting": (

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stakes.decision.weights import VOTE_WEIGHTS, vote_weights
+from stakes.decision.weights import BY_ERROR, vote_weights
 
 FORMULAS: dict[str, Callable[[float], float]] = {
     "equal": lambda e: 1.0,
@@ -24,7 +24,7 @@ ENDS = [0.0, 1e-12, 0.5, 1.0]
 
 
 def test_all_weights_have_a_formula_here() -> None:
-    assert set(FORMULAS) == set(VOTE_WEIGHTS)
+    assert set(FORMULAS) == set(BY_ERROR)
 
 
 @pytest.mark.parametrize("name", FORMULAS)

@@ -48,8 +48,10 @@ class Decision:
         mean probability for bagging, votes for boosting.
     vote_weight : str, default=None
         The weight of a member's vote: "equal"; by its error on validation records "log_odds", "accuracy", "exp_odds"
-        or "squared_odds"; or "node", the mean weight of the records in the leaf, for weighted ensembles. None is what
-        is natural: equal for bagging, node for weighted ensembles, the rule's own alpha for boosting.
+        or "squared_odds"; or "node", the mean weight of the records in the leaf, for weighted ensembles. "pruned"
+        counts the votes of a few members alone, those that together cost least on validation records ("pruned_error"
+        and "pruned_margin" find them by errors and margins), and predicts as much faster. None is what is natural:
+        equal for bagging, node for weighted ensembles, the rule's own alpha for boosting.
     calibration : {"logistic", "logistic_bounded", "platt", "platt_logit", "isotonic"}, default=None
         What makes a probability of the score (FRAMEWORK 7.5).
     threshold : {"half", "cost", "scaled", "tuned"}, default="half"

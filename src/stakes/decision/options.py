@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import product
 from typing import Any, NamedTuple
@@ -13,7 +13,7 @@ from stakes._members import TreeMembers
 from stakes.decision.calibration import CALIBRATIONS
 from stakes.decision.decision import MEMBERS, Decision
 from stakes.decision.threshold_rules import THRESHOLDS as KINDS
-from stakes.decision.weights import VOTE_WEIGHTS
+from stakes.decision.weights import BY_ERROR, VOTE_WEIGHTS
 from stakes.tree.leaves import LEAVES
 
 __all__ = ["DecisionOption", "decisions_for", "describe"]
@@ -21,6 +21,10 @@ __all__ = ["DecisionOption", "decisions_for", "describe"]
 VOTE_THRESHOLDS = ("half", "cost", "tuned")
 # Scaled odds mean something where the score is a probability.
 THRESHOLDS = ("half", "cost", "scaled", "tuned")
+
+Votes = Sequence[tuple[str, str | None]]
+# Which members to keep takes time to find, and hardly depends on the probability of leaves: the usual one.
+PRUNED: Votes = (("label", None), ("cost", None), ("tuned", None))
 
 
 def _calibrations(*, fitted: bool) -> list[str]:
@@ -68,7 +72,7 @@ def decisions_for(estimator: Any) -> list[DecisionOption]:
     >>> forest = CostBaggingClassifier(n_estimators=5, random_state=0).fit(data.frame, data.target)
     >>> options = decisions_for(forest)
     >>> len(options)
-    265
+    274
     >>> print(options[1].description)
     mean probability, above T_cs
     """
@@ -87,9 +91,15 @@ def decisions_for(estimator: Any) -> list[DecisionOption]:
     return list(_of_trees(len(estimator.members_), leaves))
 
 
-def _votes(leaves: list[str]) -> list[tuple[str, str]]:
+def _votes(leaves: list[str]) -> Votes:
     """Return how members vote, and the leaf probability that they go by."""
     return [("label", "frequency"), *product(("cost", "tuned"), leaves)]
+
+
+def _of_votes(votes: Votes, weights: Sequence[str]) -> Iterator[DecisionOption]:
+    for (member, leaf), weight, threshold in product(votes, weights, VOTE_THRESHOLDS):
+        decision = Decision(leaf=leaf, member=member, output="vote", vote_weight=weight, threshold=threshold)
+        yield _option(decision)
 
 
 def _of_trees(n_members: int, leaves: list[str]) -> Iterator[DecisionOption]:
@@ -101,17 +111,15 @@ def _of_trees(n_members: int, leaves: list[str]) -> Iterator[DecisionOption]:
         # One vote is the outcome: only how it is cast matters. By T_cs or T_thr it is the mean probability's decision.
         yield _option(Decision(output="vote"))
         return
-    for (member, leaf), weight, threshold in product(_votes(leaves), VOTE_WEIGHTS, VOTE_THRESHOLDS):
-        decision = Decision(leaf=leaf, member=member, output="vote", vote_weight=weight, threshold=threshold)
-        yield _option(decision)
+    yield from _of_votes(_votes(leaves), BY_ERROR)
+    yield from _of_votes(PRUNED, ("pruned",))
 
 
 def _of_weighted_trees(leaves: list[str]) -> Iterator[DecisionOption]:
     for leaf, threshold in product(leaves, THRESHOLDS):
         yield _option(Decision(leaf=leaf, output="average", threshold=threshold))
-    for (member, leaf), weight, threshold in product(_votes(leaves), ("node", *VOTE_WEIGHTS), VOTE_THRESHOLDS):
-        decision = Decision(leaf=leaf, member=member, output="vote", vote_weight=weight, threshold=threshold)
-        yield _option(decision)
+    yield from _of_votes(_votes(leaves), ("node", *BY_ERROR))
+    yield from _of_votes(PRUNED, ("pruned",))
 
 
 def _of_models(n_members: int, has_probabilities: bool) -> Iterator[DecisionOption]:
@@ -119,9 +127,7 @@ def _of_models(n_members: int, has_probabilities: bool) -> Iterator[DecisionOpti
         decision = Decision(output="average", calibration=calibration, threshold=threshold)
         yield _option(decision)
     if n_members > 1:
-        members = ("label", "cost", "tuned") if has_probabilities else ("label",)
-        for member, weight, threshold in product(members, VOTE_WEIGHTS, VOTE_THRESHOLDS):
-            yield _option(Decision(member=member, output="vote", vote_weight=weight, threshold=threshold))
+        yield from _of_votes(PRUNED if has_probabilities else PRUNED[:1], (*BY_ERROR, "pruned"))
 
 
 def _of_boosting(trained: Decision) -> Iterator[DecisionOption]:
@@ -130,7 +136,7 @@ def _of_boosting(trained: Decision) -> Iterator[DecisionOption]:
     probabilities = product((*_calibrations(fitted=False), *_calibrations(fitted=True)), THRESHOLDS)
     for calibration, threshold in [*product((None,), VOTE_THRESHOLDS), *probabilities]:
         yield _option(replace(votes, calibration=calibration, threshold=threshold))
-    for weight, threshold in product(VOTE_WEIGHTS, VOTE_THRESHOLDS):
+    for weight, threshold in product(BY_ERROR, VOTE_THRESHOLDS):
         yield _option(replace(votes, vote_weight=weight, threshold=threshold))
 
 

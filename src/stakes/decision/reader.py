@@ -17,6 +17,7 @@ from stakes._typing import Bools, Floats
 from stakes.costs import Costs
 from stakes.decision.calibration import CALIBRATIONS
 from stakes.decision.decision import Decision
+from stakes.decision.pruning import Ballots, pruned
 from stakes.decision.readings import OWN, Readings, Source
 from stakes.decision.tally import Ballot, leaf_losses, member_losses, tally
 from stakes.decision.thresholds import best_cut
@@ -51,7 +52,8 @@ class Reader:
 
     `votes` says how the ensemble votes where a decision leaves it open, and `sources` lists the distinct scores to
     read. Chosen in `fit`: by leaf probability the cheapest threshold of each member (`member_thresholds_`), and by way
-    of voting and leaf probability the error of each member, weighted by cost (`member_errors_`).
+    of voting and leaf probability the error of each member, weighted by cost (`member_errors_`), and the weight of each
+    where the ensemble is pruned (`member_weights_`).
     """
 
     def __init__(self, decisions: Sequence[Decision], votes: Votes | None = None) -> None:
@@ -62,6 +64,7 @@ class Reader:
         self.with_total = self._sources(filter(_needs_total, decisions))
         self.member_thresholds_: dict[str, Floats] = {}
         self.member_errors_: dict[tuple[str, str], Floats] = {}
+        self.member_weights_: dict[tuple[str, str, str], Floats] = {}
 
     def _sources(self, decisions: Iterable[Decision]) -> list[Source]:
         return list(dict.fromkeys(Source.of(decision, self.votes.output) for decision in decisions))
@@ -92,6 +95,13 @@ class Reader:
         """The leaf probabilities that are read."""
         return {source.leaf for source in self.sources} - {""}
 
+    @property
+    def members(self) -> NDArray[np.intp] | None:
+        """The members whose votes count, where an ensemble is pruned; None where all do."""
+        weights = [self.member_weights_.get((s.vote_weight, s.member, s.leaf)) for s in self.sources]
+        known = [weight for weight in weights if weight is not None]
+        return np.flatnonzero(np.any(known, axis=0)) if len(known) == len(self.sources) else None
+
     def fit(self, assignment: LeafAssignment, records: Records, out_of_bag: Bools | None = None) -> Self:
         """Choose the thresholds of members, and find their errors, on records with known classes.
 
@@ -120,7 +130,31 @@ class Reader:
             for c, column in enumerate(columns):
                 with np.errstate(invalid="ignore"):
                     self.member_errors_[column] = np.where(judged > 0, wrong[:, c] / judged, 0.5)
+        for source in votes:
+            order = VOTE_WEIGHTS[source.vote_weight].order if source.vote_weight in VOTE_WEIGHTS else None
+            if order is not None:
+                ballots = self._ballots(source, assignment, records, out_of_bag)
+                key = (source.vote_weight, source.member, source.leaf)
+                self.member_weights_[key] = pruned(ballots, order(ballots))
         return self
+
+    def _ballots(
+        self, source: Source, assignment: LeafAssignment, records: Records, out_of_bag: Bools | None
+    ) -> Ballots:
+        """Return the votes of all members on records, by which an ensemble is pruned."""
+        leaves, threshold = assignment.leaves, _thresholds(records.known, len(records))
+        votes = np.empty(assignment.ids.T.shape, np.int8)
+        for m, leaf in enumerate(assignment.ids.T):
+            if source.member == "cost":
+                positive = leaves.probability(source.leaf)[leaf] > threshold
+            else:
+                positive = self.fixed_votes(source.member, source.leaf, leaves)[leaf]
+            votes[m] = np.where(positive, 1, -1)
+            if out_of_bag is not None:
+                votes[m, ~out_of_bag[:, m]] = 0
+        # Labels know nothing of costs: the share of such votes is compared with T_cs.
+        half = np.full(len(records), 0.5)
+        return Ballots(votes, records.positive, records.loss, threshold if source.member == "label" else half)
 
     def read(
         self, assignment: LeafAssignment, costs: Costs | None, *, out_of_bag: Bools | None = None, n_threads: int = 1
@@ -149,7 +183,7 @@ class Reader:
             leaves = assignment.leaves
             columns = _fixed_first({(source.member, source.leaf) for source in mine})
             weights = sorted({source.vote_weight for source in mine})
-            ballot = self._ballot(leaves, columns, weights, leaves.mean_weight if by_node else None)
+            ballot = self._ballot(leaves, columns, weights, leaves.mean_weight if by_node else None, assignment.members)
             _, share, total = tally(assignment.ids, ballot, threshold, out_of_bag, n_threads)
             for source in mine:
                 c, w = columns.index((source.member, source.leaf)), weights.index(source.vote_weight)
@@ -180,17 +214,23 @@ class Reader:
         return {source: leaves.corrected_mean(np.ascontiguousarray(average[:, k])) for k, source in enumerate(averages)}
 
     def _ballot(
-        self, leaves: LeafTable, columns: list[tuple[str, str]], weights: list[str], leaf_weight: Floats | None
+        self,
+        leaves: LeafTable,
+        columns: list[tuple[str, str]],
+        weights: list[str],
+        leaf_weight: Floats | None,
+        members: NDArray[np.intp] | None = None,
     ) -> Ballot:
-        """Return what `tally` reads for these columns of votes and ways of weighing them."""
+        """Return what `tally` reads for these columns of votes and ways of weighing them, of all or some members."""
         fixed = [column for column in columns if column[0] != "cost"]
         by_cost = [column for column in columns if column[0] == "cost"]
         kinds = sorted({leaf for _, leaf in by_cost})
         outcomes = [self.fixed_votes(member, leaf, leaves) for member, leaf in fixed]
-        weight = np.empty((leaves.n_members, len(columns), len(weights)))
+        counted = np.arange(leaves.n_members) if members is None else members
+        weight = np.empty((counted.size, len(columns), len(weights)))
         for c, column in enumerate(columns):
             for w, name in enumerate(weights):
-                weight[:, c, w] = self._weight(name, column, leaves.n_members)
+                weight[:, c, w] = self._weight(name, column, leaves.n_members)[counted]
         return Ballot(
             _columns([leaves.probability(leaf) for leaf in kinds], leaves.label.size, np.float64),
             _columns(outcomes, leaves.label.size, np.bool_),
@@ -214,6 +254,8 @@ class Reader:
             return np.ones(n_members) if self.votes.weight is None else self.votes.weight
         if name in ("equal", "node"):
             return np.ones(n_members)
+        if (name, *column) in self.member_weights_:
+            return self.member_weights_[name, *column]
         return vote_weights(name, self.member_errors_[column])
 
     def by_node(self, source: Source) -> bool:

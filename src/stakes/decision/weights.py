@@ -1,4 +1,4 @@
-"""Vote weights of members, by their errors on validation records (FRAMEWORK 8.1)."""
+"""Vote weights of members, by their errors or their votes on validation records (FRAMEWORK 8.1)."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from stakes._typing import Floats
+from stakes._typing import Floats, Ints
+from stakes.decision.pruning import Ballots, by_cost, by_error, by_margin
 
-__all__ = ["VOTE_WEIGHTS", "VoteWeight", "vote_weights"]
+__all__ = ["BY_ERROR", "VOTE_WEIGHTS", "VoteWeight", "vote_weights"]
 
 # Errors are at least this, and at most 1 less this: odds stay finite.
 LEAST_ERROR = 1e-15
@@ -45,10 +46,11 @@ def squared_odds(error: Floats) -> Floats:
 
 
 class VoteWeight(NamedTuple):
-    """A way of weighing the votes of members."""
+    """A way of weighing the votes of members: by their errors, or, to prune the ensemble, by an order of members."""
 
     words: str
-    of_errors: Callable[[Floats], Floats]
+    of_errors: Callable[[Floats], Floats] | None = None
+    order: Callable[[Ballots], Ints] | None = None
 
 
 # To add a way of weighing votes: a function of errors, members along the first axis, and a line here.
@@ -58,7 +60,11 @@ VOTE_WEIGHTS: dict[str, VoteWeight] = {
     "accuracy": VoteWeight("weights 1-eps", accuracy),
     "exp_odds": VoteWeight("weights exp((1-eps)/eps)", exp_odds),
     "squared_odds": VoteWeight("weights ((1-eps)/eps)^2", squared_odds),
+    "pruned": VoteWeight("of the members that cost least together", order=by_cost),
+    "pruned_error": VoteWeight("of the members that err least together", order=by_error),
+    "pruned_margin": VoteWeight("of the members with the best margins together", order=by_margin),
 }
+BY_ERROR = tuple(name for name, weight in VOTE_WEIGHTS.items() if weight.of_errors is not None)
 
 
 def vote_weights(name: str, error: Floats) -> Floats:
@@ -67,7 +73,7 @@ def vote_weights(name: str, error: Floats) -> Floats:
     Parameters
     ----------
     name : str
-        One of VOTE_WEIGHTS.
+        One of BY_ERROR.
     error : ndarray of shape (n_members,) or (n_members, n_columns)
         Errors in [0, 1].
 
@@ -81,7 +87,9 @@ def vote_weights(name: str, error: Floats) -> Floats:
     >>> vote_weights("squared_odds", error).round(2)
     array([1.  , 0.11, 0.01])
     """
-    weight = VOTE_WEIGHTS[name].of_errors(np.clip(error, LEAST_ERROR, 1.0 - LEAST_ERROR))
+    of_errors = VOTE_WEIGHTS[name].of_errors
+    assert of_errors is not None
+    weight = of_errors(np.clip(error, LEAST_ERROR, 1.0 - LEAST_ERROR))
     largest = weight.max(axis=0)
     # 1 - (1 - LEAST_ERROR) is no more than rounding: members that are always wrong have no weight.
     return np.where(largest > 2 * LEAST_ERROR, weight / np.where(largest > 0, largest, 1.0), 1.0)

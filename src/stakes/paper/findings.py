@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from stakes.decision.weights import VOTE_WEIGHTS
+from stakes.decision.weights import BY_ERROR
 from stakes.paper.protocol import Application
 from stakes.paper.published import DECISION_FIELDS
 from stakes.paper.tables import best_printed, ranking, shown_value
@@ -92,11 +92,11 @@ def _high_ranks(application: Application, models: pl.DataFrame) -> Finding:
 
 IN_TRAINING = pl.col("train_costs") != "none"
 # Weights of votes depend on the cost of members' errors, but for equal ones.
-BY_ERROR = [weight for weight in VOTE_WEIGHTS if weight != "equal"]
+NOT_EQUAL = [weight for weight in BY_ERROR if weight != "equal"]
 AFTERWARDS = (
     (pl.col("threshold") != "half")
     | (pl.col("member") != "label")
-    | pl.col("vote_weight").fill_null("").is_in(BY_ERROR)
+    | pl.col("vote_weight").fill_null("").is_in(NOT_EQUAL)
 )
 
 

@@ -86,7 +86,8 @@ def run_unit(classifier: Any, unit: Unit, parts: Parts) -> pl.DataFrame:
             fp_cost_val=validation.costs.fp,
             fn_cost_val=validation.costs.fn,
         )
-    decisions = [option.decision for option in decisions_for(classifier)]
+    # The paper leaves pruned ensembles to the future.
+    decisions = [o.decision for o in decisions_for(classifier) if o.decision.vote_weight != "pruned"]
     rows = [_identity(unit, decision) for decision in decisions]
     records = Records(validation.frame, validation.target == 1, validation.costs, known_costs=validation.decision_costs)
     for name, part in (("validation", validation), ("test", test)):

@@ -99,11 +99,11 @@ class Trees:
     def _packed(self) -> Uint64s:
         return pack(self.nodes)
 
-    def apply(self, bins: Bytes, n_threads: int = 1) -> Int32s:
-        """Return the number of the leaf that each record reaches in each tree."""
-        nodes = self.nodes
+    def apply(self, bins: Bytes, n_threads: int = 1, trees: Indices | None = None) -> Int32s:
+        """Return the number of the leaf that each record reaches in each tree, or in some of them."""
+        nodes, roots = self.nodes, self.roots if trees is None else self.roots[trees]
         return leaf_ids(
-            bins, self._packed, nodes.category_set, nodes.categories_left, self.roots, self.leaf_number, n_threads
+            bins, self._packed, nodes.category_set, nodes.categories_left, roots, self.leaf_number, n_threads
         )
 
     def tree(self, number: int) -> Nodes:
