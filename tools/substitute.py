@@ -42,7 +42,7 @@ REASONS = {
     ),
     "parameters of scikit-learn's trees that ours lack": (
         r"criterion='?(log_loss|squared_error|poisson|friedman_mse|absolute_error)|argument '(min_weight_fraction_leaf"
-        r"|monotonic_cst|splitter)'|bootstrap_features|balanced_subsample|min_samples_(split|leaf)=0\."
+        r"|splitter)'|bootstrap_features|balanced_subsample|min_samples_(split|leaf)=0\."
     ),
     "attributes of scikit-learn's members": (
         r"no attribute '(tree_|splitter|_\w+|estimators_samples_|estimators_features_|estimator_|n_outputs_)'"
@@ -92,7 +92,7 @@ class RandomForestClassifier(AsScikitLearn, CostBaggingClassifier):
         min_samples_leaf: int = 1, max_features: Any = "sqrt", max_leaf_nodes: Any = None,
         min_impurity_decrease: float = 0.0, bootstrap: bool = True, oob_score: Any = False, n_jobs: Any = None,
         random_state: Any = None, verbose: int = 0, warm_start: bool = False, class_weight: Any = None,
-        ccp_alpha: float = 0.0, max_samples: Any = None,
+        ccp_alpha: float = 0.0, max_samples: Any = None, monotonic_cst: Any = None,
     ) -> None:  # fmt: skip
         for name, value in locals().items():
             if name not in ("self", "__class__"):
@@ -102,7 +102,7 @@ class RandomForestClassifier(AsScikitLearn, CostBaggingClassifier):
     def estimator(self) -> CostTreeClassifier:
         """The tree of the parameters."""
         names = ("criterion", "max_depth", "min_samples_split", "min_samples_leaf", "max_features", "max_leaf_nodes",
-                 "min_impurity_decrease", "ccp_alpha")  # fmt: skip
+                 "min_impurity_decrease", "ccp_alpha", "monotonic_cst")  # fmt: skip
         return CostTreeClassifier(**{name: getattr(self, name) for name in names})
 
 

@@ -194,7 +194,7 @@ class CostBaggingClassifier(EnsembleClassifier):
 
     def _recipe(self) -> TreeRecipe:
         assert self._tree is not None
-        recipe = self._tree.recipe()
+        recipe = self._tree.recipe(self.binning_.names_)
         if self.features == "per_split" and recipe.max_features is None:
             return replace(recipe, max_features="sqrt")
         if self.features == "per_tree":

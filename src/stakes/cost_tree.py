@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from math import inf
 from typing import Any
 
@@ -63,6 +64,9 @@ class CostTreeClassifier(MemberClassifier):
     ccp_alpha : float, default=0
         Keep the subtree of least impurity + alpha x leaves, as scikit-learn does; impurity counts as a share of the
         weight of all records. It needs no validation records.
+    monotonic_cst : array-like of int of shape (n_features,) or dict, default=None
+        1 for features with which the share of positives must not fall, -1 where it must not rise, 0 for others; or a
+        dict with the names of those that are not 0. It holds for the frequencies in leaves, and so for means of trees.
     cp : float, default=0
         The least use of a split, as in R's rpart, where it is 0.01: splits are undone that do not, with those below
         them, lower the training loss by more than this share of the root's for each leaf they add.
@@ -138,6 +142,7 @@ class CostTreeClassifier(MemberClassifier):
         max_leaf_nodes: int | None = None,
         min_impurity_decrease: float = 0.0,
         ccp_alpha: float = 0.0,
+        monotonic_cst: Any = None,
         cp: float = 0.0,
         pruning: str | None = None,
         pruning_measure: str = "error",
@@ -162,6 +167,7 @@ class CostTreeClassifier(MemberClassifier):
         self.max_leaf_nodes = max_leaf_nodes
         self.min_impurity_decrease = min_impurity_decrease
         self.ccp_alpha = ccp_alpha
+        self.monotonic_cst = monotonic_cst
         self.cp = cp
         self.pruning = pruning
         self.pruning_measure = pruning_measure
@@ -178,8 +184,8 @@ class CostTreeClassifier(MemberClassifier):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def recipe(self) -> TreeRecipe:
-        """Return the parameters that make the tree."""
+    def recipe(self, names: list[str] | None = None) -> TreeRecipe:
+        """Return the parameters that make the tree; those about features only where their names are given."""
         return TreeRecipe(
             self.criterion,
             self.max_depth,
@@ -193,7 +199,25 @@ class CostTreeClassifier(MemberClassifier):
             self.max_leaf_nodes,
             self.min_impurity_decrease,
             self.ccp_alpha,
+            () if names is None else self._signs(names),
         )
+
+    def _signs(self, names: list[str]) -> tuple[int, ...]:
+        """Return the constraint of each feature; none if there are no constraints."""
+        asked = self.monotonic_cst
+        if asked is None:
+            return ()
+        if isinstance(asked, Mapping):
+            if unknown := set(asked) - set(names):
+                raise ValueError(f"monotonic_cst has {sorted(map(str, unknown))}, which are no features: {names}")
+            asked = [asked.get(name, 0) for name in names]
+        signs = np.asarray(asked)
+        if signs.shape != (len(names),) or not np.isin(signs, (-1, 0, 1)).all():
+            raise ValueError(
+                f"monotonic_cst={self.monotonic_cst!r} is not valid: give 1, 0 or -1 for each of the {len(names)} "
+                "features, or a dict by their names"
+            )
+        return tuple(signs.astype(int).tolist()) if signs.any() else ()
 
     def _needs_validation(self) -> bool:
         return self.pruning is not None or super()._needs_validation()
@@ -203,7 +227,7 @@ class CostTreeClassifier(MemberClassifier):
 
     def _train(self, records: Records, X: Any, rng: np.random.Generator) -> ValidationRecords | None:
         self._warn_of_leaf(self.decision)
-        recipe = self.recipe()
+        recipe = self.recipe(self.binning_.names_)
         nodes = recipe.grow(
             records,
             self.binning_.feature_bins_,

@@ -267,7 +267,9 @@ class CostBoostClassifier(EnsembleClassifier):
         if self._tree is None:
             models = ModelLearner(records.with_features(X), self.estimator, self._class_labels, pass_costs=not acted)
             return BoostedModels(models, draws, rng)
-        trees = TreeLearner(records, self._tree.recipe(), self.binning_.feature_bins_, self._bin_new)
+        trees = TreeLearner(
+            records, self._tree.recipe(self.binning_.names_), self.binning_.feature_bins_, self._bin_new
+        )
         validation = None if self.validation_ is None else self.validation_.records
         return BoostedTrees(trees, draws, rng, validation, self._n_threads, each)
 

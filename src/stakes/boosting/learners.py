@@ -54,7 +54,13 @@ class BoostedTrees:
         """Whether trees are as simple as they can be, and there is a faster way."""
         recipe, d = self.learner.recipe, self.learner.feature_bins.n_bins.size
         looks_at_all = recipe.n_features(d) == d and self.draws is None
-        return recipe.max_depth == 1 and recipe.as_grown and recipe.criterion != "gain_ratio" and looks_at_all
+        return (
+            recipe.max_depth == 1
+            and recipe.as_grown
+            and not recipe.monotone
+            and recipe.criterion != "gain_ratio"
+            and looks_at_all
+        )
 
     def _stumps(self, each: Callable[..., Any]) -> Stumps:
         recipe, records, feature_bins = self.learner.recipe, self.learner.records, self.learner.feature_bins

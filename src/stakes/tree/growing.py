@@ -98,6 +98,19 @@ def _new_nodes(room: int) -> Nodes:
     )
 
 
+@kernel
+def _bound_children(bounds: Floats, weights: Ints, node: int, first: int, sign: int) -> None:
+    """Bound the shares of positives below both children: by those of the node, and by the middle of their own."""
+    second = first + 1
+    for child in (first, second):
+        bounds[child, 0], bounds[child, 1] = bounds[node, 0], bounds[node, 1]
+    if sign != 0:
+        left = weights[first, 1] / (weights[first, 0] + weights[first, 1])
+        right = weights[second, 1] / (weights[second, 0] + weights[second, 1])
+        lower, upper = (first, second) if sign > 0 else (second, first)
+        bounds[lower, 1] = bounds[upper, 0] = (left + right) / 2.0
+
+
 @inlined
 def _push(pending: Ints, at: int, node: int, start: int, end: int, depth: int, slot: int, cached: int) -> None:
     pending[at, 0] = node
@@ -171,6 +184,11 @@ def _grow(
     feature, threshold, missing_left, left, category_set, categories_left, counts, weights, gain = nodes
     n_sets = zero
 
+    # Between which the share of positives must be in each node, where it has to be in order.
+    is_free = settings.monotone.shape[0] == 0
+    bounds = np.empty((1 if is_free else room, 2), np.float64)
+    bounds[0, 0], bounds[0, 1] = 0.0, 1.0
+
     # Nodes to be looked at: number, first and last row, depth, slot of the histogram (-1: none), in the copy or not.
     pending = np.empty((room + 1, 6), np.int64)
     slot = zero if n_rows >= few else -one
@@ -198,7 +216,8 @@ def _grow(
             copy_records(records, start, end, n_rows)
             cached = 1
         loss_here = node_loss(criterion, float(weights[node, 1]), float(weights[node, 0]))
-        totals = Totals(weights[node, 1], weights[node, 0], counts[node, 0] + counts[node, 1])
+        least, most = (0.0, 1.0) if is_free else (bounds[node, 0], bounds[node, 1])
+        totals = Totals(weights[node, 1], weights[node, 0], counts[node, 0] + counts[node, 1], least, most)
         best = find_split(records, start, end, totals, slot, histograms, drawing, feature_bins, settings, scratch)
         if best.feature < 0 or (criterion == COST and not settings.break_ties and best.loss >= loss_here):
             continue
@@ -231,6 +250,8 @@ def _grow(
         for side in range(2):
             counts[second, side] = counts[node, side] - counts[first, side]
             weights[second, side] = weights[node, side] - weights[first, side]
+        if not is_free:
+            _bound_children(bounds, weights, node, first, settings.monotone[best.feature])
         if missing == NOT_SEEN:
             # Bins without records go with the majority.
             left_is_larger = counts[first, 0] + counts[first, 1] >= counts[second, 0] + counts[second, 1]

@@ -9,7 +9,7 @@ from numbers import Integral
 import numpy as np
 from numpy.typing import NDArray
 
-from stakes._typing import Floats
+from stakes._typing import Floats, Int8s
 from stakes.records import Records
 from stakes.tree.criteria import CRITERIA
 from stakes.tree.growing import Settings, grow
@@ -39,6 +39,7 @@ class TreeRecipe:
     max_leaf_nodes: int | None = None
     min_impurity_decrease: float = 0.0
     ccp_alpha: float = 0.0
+    monotone: tuple[int, ...] = ()  # 1 or -1 where the share of positives must not fall or rise with a feature
 
     @property
     def as_grown(self) -> bool:
@@ -104,6 +105,7 @@ class TreeRecipe:
             self.n_features(features.size),
             self.break_ties,
             seed,
+            self._signs(feature_bins),
         )
         nodes = _compact(grow(bins, positive, times, weight, features, feature_bins, settings), weight)
         # What is pruned by cost is labelled by cost (FRAMEWORK 5.4), where no other weights do.
@@ -122,6 +124,13 @@ class TreeRecipe:
         if self.criterion == "cost":
             return nodes._replace(weights=nodes.weights * unit, gain=nodes.gain * unit)
         return nodes._replace(weights=nodes.weights * unit) if relabels else nodes
+
+    def _signs(self, feature_bins: FeatureBins) -> Int8s:
+        signs = np.array(self.monotone, dtype=np.int8)
+        if signs.size and signs[feature_bins.categorical != 0].any():
+            feature = int(np.flatnonzero((signs != 0) & (feature_bins.categorical != 0))[0])
+            raise ValueError(f"monotonic_cst is about feature {feature}, which has categories: these are in no order")
+        return signs
 
     def _pruned(self, nodes: Nodes, validation: Records | None) -> Nodes:
         if self.min_impurity_decrease:

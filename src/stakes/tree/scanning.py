@@ -108,7 +108,7 @@ def scan_weights(
     All cuts are judged, also those after empty bins. Scores are compared by their bits, as in `scan_narrow`.
     """
     j, n_bins = feature.row, feature.n_bins
-    all_p, all_n, all_c = totals
+    all_p, all_n, all_c = totals.positive, totals.negative, totals.count
     by_cost = criterion == COST
     mask = (np.int64(1) << count_bits) - 1
     p, n, c = np.int64(0), np.int64(0), np.int64(0)

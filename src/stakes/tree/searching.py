@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from stakes._jit import inlined, kernel
-from stakes._typing import Int32s, Uint64s
+from stakes._typing import Int8s, Int32s, Uint64s
 from stakes.tree.criteria import GAIN_RATIO, node_loss
 from stakes.tree.histogram import NARROW, Histograms, add, add_feature, add_narrow, pick, pick_narrow
 from stakes.tree.nodes import FeatureBins
@@ -21,6 +21,9 @@ __all__ = ["Drawing", "Settings", "can_merge", "find_split"]
 RARE = 10
 
 
+NO_SIGNS: Int8s = np.empty(0, np.int8)
+
+
 class Settings(NamedTuple):
     """How to grow; `CostTreeClassifier` explains the names."""
 
@@ -31,6 +34,7 @@ class Settings(NamedTuple):
     max_features: int  # drawn anew at each node where fewer than the tree's features
     break_ties: bool  # the cost criterion goes on by its tie-break where no split saves money
     seed: int
+    monotone: Int8s = NO_SIGNS  # of all features: 1 or -1 where the share of positives must not fall or rise with it
 
 
 class Drawing(NamedTuple):
@@ -96,7 +100,9 @@ def find_split(
     bins, payload, positive, rows = records
     one, used, occupied, sums, score, score_bits, narrow_sums, narrow_score, narrow_score_bits = scratch
     is_narrow = count_bits == 0 and totals.count <= NARROW
-    mergeable = can_merge(totals, criterion, min_leaf)
+    monotone = settings.monotone
+    free = monotone.shape[0] == 0
+    mergeable = free and can_merge(totals, criterion, min_leaf)
     if n_draw < features.shape[0]:
         for j in range(n_draw):
             _draw(features, state, j)
@@ -118,19 +124,20 @@ def find_split(
                 if look == 0:
                     _draw(features, state, j)
             number = np.int64(features[j])
-            feature = Feature(number, j, n_bins[number], categorical[number] != 0)
+            sign = np.int64(0) if free else np.int64(monotone[number])
+            feature = Feature(number, j, n_bins[number], categorical[number] != 0, sign)
             merge = mergeable and not feature.categorical
             if slot < 0 or j >= hist.shape[1]:
                 add_feature(one, used, bins, payload, positive, rows, start, end, number, count_bits)
             elif is_narrow:
-                if can_scan_narrow(narrow, slot, feature, criterion):
+                if free and can_scan_narrow(narrow, slot, feature, criterion):
                     best, top = scan_narrow(
                         best, top, narrow, slot, feature, totals, min_leaf, narrow_sums, narrow_score, narrow_score_bits
                     )
                     continue
                 pick_narrow(one, used, narrow, slot, j, feature.n_bins)
             else:
-                if count_bits > 0 and not merge and can_scan_weights(hist, slot, feature, criterion):
+                if free and count_bits > 0 and not merge and can_scan_weights(hist, slot, feature, criterion):
                     best = scan_weights(
                         best, hist, slot, feature, totals, criterion, min_leaf, count_bits, sums, score, score_bits
                     )

@@ -23,6 +23,7 @@ __all__ = [
     "Split",
     "Totals",
     "best_split",
+    "in_order",
     "new_scratch",
     "read_used",
     "sort_by_share",
@@ -51,11 +52,16 @@ NO_SPLIT = Split(np.inf, np.inf, -1, 0, 0, NOT_SEEN, 0)
 
 
 class Totals(NamedTuple):
-    """Sums over the records of a node: the weights of both classes, and the number of records with multiplicity."""
+    """Sums over the records of a node: the weights of both classes, and the number of records with multiplicity.
+
+    The shares of positives below the node must be between `least` and `most`.
+    """
 
     positive: int
     negative: int
     count: int
+    least: float
+    most: float
 
 
 class Feature(NamedTuple):
@@ -65,6 +71,7 @@ class Feature(NamedTuple):
     row: int  # of its histogram in a slot
     n_bins: int
     categorical: bool
+    sign: int  # 1 or -1: the share of positives must not fall, or not rise, with it
 
 
 class Scratch(NamedTuple):
@@ -178,6 +185,15 @@ def sort_by_share(occupied: Ints, k: int) -> None:
 
 
 @inlined
+def in_order(
+    left_p: float, left_n: float, right_p: float, right_n: float, sign: int, least: float, most: float
+) -> bool:
+    """Return whether the shares of positives on both sides are within bounds, and in the order of a sign."""
+    left, right = left_p / max(left_p + left_n, 1.0), right_p / max(right_p + right_n, 1.0)
+    return least <= left <= most and least <= right <= most and sign * (right - left) >= 0.0
+
+
+@inlined
 def best_split(
     best: Split,
     occupied: Ints,
@@ -193,7 +209,9 @@ def best_split(
     A gain ratio counts only for splits with at least the mean gain of all splits of the node (FRAMEWORK 5.1); the
     sum and number serve to find that mean in a first pass, with ``mean_gain=inf``. They are 0 for other criteria.
     """
-    all_p, all_n, all_c = totals
+    all_p, all_n, all_c, least, most = totals
+    sign = feature.sign
+    free = sign == 0 and least <= 0.0 and most >= 1.0
     # Missing values of a numeric feature go left or right, whichever is better, or right alone. Those of a
     # categorical one are a category like the others.
     start = 1 if occupied[FIRST, 0] == MISSING and not feature.categorical else 0
@@ -210,6 +228,8 @@ def best_split(
             if c < min_leaf or all_c - c < min_leaf:
                 continue
             left_p, left_n, right_p, right_n = float(p), float(n), float(all_p - p), float(all_n - n)
+            if not free and not in_order(left_p, left_n, right_p, right_n, sign, least, most):
+                continue
             loss = children_loss(criterion, left_p, left_n, right_p, right_n)
             tie = 0.0
             if criterion == COST:

@@ -80,14 +80,15 @@ def _search(
     for bin_ in range(BINS):
         below += hist[block, 0, bin_]
         above += hist[block, 0, BINS + bin_]
-    totals = Totals(above >> count_bits, below >> count_bits, n)
+    totals = Totals(above >> count_bits, below >> count_bits, n, 0.0, 1.0)
     criterion, min_leaf = settings.criterion, settings.min_samples_leaf
     mergeable = can_merge(totals, criterion, min_leaf)
     scratch = new_scratch()
     best = NO_SPLIT
     for j in range(min(FEATURES_PER_WORD, feature_bins.n_bins.shape[0] - FEATURES_PER_WORD * block)):
         number = np.int64(FEATURES_PER_WORD * block + j)
-        feature = Feature(number, j, feature_bins.n_bins[number], feature_bins.categorical[number] != 0)
+        is_categorical = feature_bins.categorical[number] != 0
+        feature = Feature(number, j, feature_bins.n_bins[number], is_categorical, np.int64(0))
         merge = mergeable and not feature.categorical
         if not merge and can_scan_weights(hist, block, feature, criterion):
             best = scan_weights(
