@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -151,7 +152,9 @@ def test_every_kind_of_model_can_be_applied(model: Any, calibrates: bool, tmp_pa
     order = found["score"].arg_sort()
     assert found["probability"].gather(order).diff().drop_nulls().min() >= -1e-12
     np.testing.assert_allclose(found["expected_cost_if_negative"], found["probability"] * 12 * charge, rtol=1e-12)
-    assert not applied.notes
+    # Votes and costs that acted in training may act on records whose own expected saving is negative: it is said.
+    losing = (pl.read_csv(applied.out)["expected_saving"] < 0).sum()
+    assert [f"{losing} of the records to act on" in note for note in applied.notes] == [True] * (losing > 0)
 
 
 def test_probabilities_by_which_costs_are_expected_are_calibrated(tmp_path: Path) -> None:
@@ -303,11 +306,14 @@ def test_files_that_cannot_be_read_or_written_are_refused(made: Any, tmp_path: P
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
-def test_a_device_is_not_replaced_by_a_file(made: Any, tmp_path: Path) -> None:
+def test_a_pipe_is_written_to_and_not_replaced_by_a_file(made: Any, tmp_path: Path) -> None:
     new = write(records(20), tmp_path / "new.csv")
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(StudyError, match="it exists and is not a file"):
+    with ThreadPoolExecutor(1) as reader:
+        read = reader.submit((tmp_path / "pipe").read_bytes)
         apply_model(made[0], new, tmp_path / "pipe")
+    apply_model(made[0], new, tmp_path / "out.csv")
+    assert read.result() == (tmp_path / "out.csv").read_bytes()
     assert (tmp_path / "pipe").is_fifo()
 
 

@@ -172,7 +172,7 @@ def _check_limit(budget: int | None, max_acted: float | None) -> None:
 
 def _why_losing(n: int, limited: bool) -> str:
     """Return what to know of records whose expected saving is negative: acting on them costs more than leaving them."""
-    why = "this model goes by a threshold that was tuned on all records, and not by the costs of each"
+    why = "this model decides by a score and threshold of its own, and not by probability times cost"
     if limited:
         return f"{n:,} records that the model would act on are left alone, because that costs more than it saves: {why}"
     return f"{n:,} of the records to act on have a negative expected saving: {why}; --budget leaves them out"
