@@ -397,6 +397,9 @@ def apply(
         bool,
         typer.Option("--spreadsheet", help="Mark texts that a spreadsheet would run as formulas, by an apostrophe."),
     ] = False,
+    reasons: Annotated[
+        int, typer.Option(metavar="N", min=0, help="Add the N features that moved each record most, in money.")
+    ] = 0,
 ) -> None:
     """Decide on new records by a model, with today's costs.
 
@@ -423,6 +426,7 @@ def apply(
                 progress=count,
                 overwrite=overwrite,
                 spreadsheet=spreadsheet,
+                reasons=reasons,
             )
         for note in done.notes:
             typer.echo(f"Note: {note}.", err=True)

@@ -201,6 +201,28 @@ def test_a_model_of_class_imbalance_has_no_expected_costs(tmp_path: Path) -> Non
     )
 
 
+def test_reasons_are_those_of_the_model_in_money(made: Any, tmp_path: Path) -> None:
+    path, model, _ = made
+    frame = records(60, seed=5).drop("churn")
+    apply_model(path, write(frame, tmp_path / "new.csv"), tmp_path / "out.csv", reasons=3, batch_size=25)
+    found = read(tmp_path / "out.csv")
+    fp, fn = 2 * frame["monthly_charges"].to_numpy(), 12 * frame["monthly_charges"].to_numpy()
+    explanation = model.explain(frame, fp_cost=fp, fn_cost=fn)
+    expected = explanation.reasons(3)
+    assert all(len(mine) == 3 for mine in expected)
+    assert found.select("reason_1", "reason_2", "reason_3").rows() == [tuple(mine) for mine in expected]
+    assert found.columns[-3:] == ["reason_1", "reason_2", "reason_3"]
+    act = found.filter(pl.col("expected_saving") > 0)
+    assert act["expected_saving"].to_numpy() == pytest.approx(explanation.saving[explanation.saving > 0])
+
+
+def test_a_column_that_is_called_like_a_reason_must_not_be_kept(made: Any, tmp_path: Path) -> None:
+    new = write(records(10).with_columns(reason_2=pl.lit(1)), tmp_path / "new.csv")
+    apply_model(made[0], new, tmp_path / "out.csv", reasons=1)
+    with pytest.raises(StudyError, match="reason_2"):
+        apply_model(made[0], new, tmp_path / "out.csv", reasons=2)
+
+
 def test_columns_to_keep_can_be_chosen(made: Any, tmp_path: Path) -> None:
     new = write(records(20).with_columns(id=pl.int_range(20), score=1), tmp_path / "new.csv")
     with pytest.raises(StudyError, match="has a column 'score' itself: say which columns to copy by --keep"):

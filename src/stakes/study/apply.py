@@ -70,6 +70,7 @@ def apply_model(
     progress: Callable[[int], object] | None = None,
     overwrite: bool = False,
     spreadsheet: bool = False,
+    reasons: int = 0,
 ) -> Applied:
     """Decide on the records of a file, and write the decisions to another, whole or not at all.
 
@@ -109,13 +110,16 @@ def apply_model(
         Whether to replace a file that has no decisions in it; one that has is replaced anyway.
     spreadsheet : bool, default=False
         Whether to write an apostrophe before texts that a spreadsheet would take for formulas, in CSV files.
+    reasons : int, default=0
+        How many reasons to add to each record, as `reason_1`, `reason_2` ...: the features that moved its probability
+        most, with what they add to the expected saving of acting on it. See `stakes.explain.Explanation`.
 
     Returns
     -------
     applied : Applied
     """
     _check_limit(budget, max_acted)
-    task = _Task(Path(model_path), Path(data_path), Path(out_path), fp_cost, fn_cost, keep, strict)
+    task = _Task(Path(model_path), Path(data_path), Path(out_path), fp_cost, fn_cost, keep, strict, reasons)
     if not overwrite:
         _check_replaceable(task.out)
     limited = budget is not None or max_acted is not None
@@ -190,8 +194,10 @@ class _Task:
         fn_cost: str | float | None,
         keep: Iterable[str] | None,
         strict: bool,
+        reasons: int,
     ) -> None:
         self.data, self.out = data, out
+        self.reasons = [f"reason_{i}" for i in range(1, reasons + 1)]
         info = read_info(model)
         if not _is_of_a_study(info):
             raise StudyError(f"{model} does not say which columns it needs: it was not saved by a study")
@@ -202,7 +208,7 @@ class _Task:
         of_costs = {name for cost in self.costs.values() for name in cost.columns} - self.after
         known = {**info.get("cost_columns", {}), **self.kinds}
         self.needed = {name: known.get(name, "number") for name in dict.fromkeys([*self.kinds, *sorted(of_costs)])}
-        self.keep = _kept(keep, columns, data.name)
+        self.keep = _kept(keep, columns, data.name, (*DECISION, *EXPECTED, *self.reasons))
         for path, what in ((data, "the records themselves"), (model, "the model itself")):
             if out.exists() and out.samefile(path):
                 raise StudyError(f"--out {out} is {what}: choose another name")
@@ -287,6 +293,10 @@ class _Task:
             fp, fn = Costs(fp=costs["fp_cost"], fn=costs["fn_cost"]).arrays(n)
             act, leave = (1.0 - p) * fp, p * fn
             found |= dict(zip(EXPECTED, (p, act, leave, np.where(positive, leave - act, 0.0)), strict=True))
+        if self.reasons:
+            moved = self.model.explain(X, **costs).reasons(len(self.reasons))
+            for i, name in enumerate(self.reasons):
+                found[name] = pl.Series(name, [mine[i] if i < len(mine) else None for mine in moved], dtype=pl.String)
         kept = [batch.get_column(name) for name in self.keep]
         if not kept:
             kept = [pl.Series("record", np.arange(first_record, first_record + n))]
@@ -340,12 +350,12 @@ def _estimated(model: Any, name: str) -> Iterable[str]:
     return foreseen[name].amounts if name in foreseen else ()
 
 
-def _kept(keep: Iterable[str] | None, columns: list[str], source: str) -> list[str]:
+def _kept(keep: Iterable[str] | None, columns: list[str], source: str, added: tuple[str, ...]) -> list[str]:
     names = list(columns if keep is None else dict.fromkeys(keep))
     for name in names:
         if name not in columns:
             raise StudyError(f"--keep {name!r}: {source} has no such column{did_you_mean(name, columns)}")
-        if name in (*DECISION, *EXPECTED):
+        if name in added:
             raise StudyError(
                 f"{source} has a column {name!r} itself: say which columns to copy by --keep, without this"
             )

@@ -29,6 +29,7 @@ __all__ = ["summarise"]
 
 LISTED = 200  # rows of a leaderboard in the report
 POINTS = 200  # of a curve
+EXPLAINED = 500  # test records, for the importance of features
 
 
 def summarise(
@@ -46,6 +47,7 @@ def summarise(
         "iso_cost": None,
         "features": [],
         "importance_unit": "share of the gain",
+        "importance": [],
         "sensitivity": [],
         "records": None,
         "tree": findings.tree,
@@ -60,6 +62,7 @@ def summarise(
         summary["curves"].append(_curves(row, shown, findings.test))
     summary["iso_cost"] = _iso_cost(summary["curves"], findings.test, _costs(first, findings.test.costs))
     summary["features"], summary["importance_unit"] = _importances(model)
+    summary["importance"] = _moved(first, model, findings.test, findings.config.seed)
     if findings.data.costs is not None:
         summary["sensitivity"] = _sensitivity(model, findings.test, _most(findings))
         if first["decision_costs"] == REAL:
@@ -321,6 +324,13 @@ def _importances(model: DeliveredClassifier) -> tuple[list[dict[str, Any]], str]
     order = np.argsort(-gains, kind="stable")
     unit = "share of the gain" if np.isclose(gains.sum(), 1.0) else "money saved in training"
     return [{"name": names[j], "importance": float(gains[j])} for j in order], unit
+
+
+def _moved(row: dict[str, Any], model: DeliveredClassifier, test: Records, seed: int) -> list[dict[str, Any]]:
+    """Return the mean size of what each feature adds to the expected saving of acting, on a sample of test records."""
+    some = test.take(np.sort(np.random.default_rng(seed).permutation(len(test))[:EXPLAINED]))
+    known = _costs(row, some.known)
+    return model.explain(some.X.X, fp_cost=known.fp, fn_cost=known.fn, n_samples=8).importance()
 
 
 def _sensitivity(model: DeliveredClassifier, test: Records, most: float) -> list[dict[str, Any]]:
