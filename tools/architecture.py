@@ -83,7 +83,7 @@ ROOMS = (
     ),
     Room("catalog", "names of the literature", ("catalog",)),
     Room("teams", "several models that decide together", ("teams",)),
-    Room("persist", "model files", ("persist", "_model_checks")),
+    Room("persist", "model files, and export", ("persist", "_model_checks", "export")),
     Room("datasets", "published and simulated data", ("datasets",)),
     Room("plots", "pictures for notebooks", ("plots",)),
     Room("study", "try, choose, deliver, report", ("study",)),

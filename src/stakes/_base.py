@@ -159,6 +159,15 @@ class CostClassifier(ExplainMixin, ClassifierMixin, BaseEstimator, metaclass=ABC
         found = self._matrix_of(X, given, needed=needed)
         return _costs(found).for_records(n) if len(found) == len(COST_NAMES) else None
 
+    def _costs_to_explain(self, X: Any, n: int, given: dict[str, Any], *, needed: bool) -> Costs | None:
+        """Return the costs of records, estimated where they can be; None where they are neither known nor needed."""
+        try:
+            return self._costs_of(X, n, given, needed=True)
+        except CostsNeededError:
+            if needed:
+                raise
+            return None
+
     def predict_log_proba(
         self,
         X: Any,

@@ -553,7 +553,7 @@ class MemberClassifier(CostClassifier):
         self, X: Any, given: dict[str, Any], sampling: Sampling | None
     ) -> tuple[Contributions | None, Costs | None]:
         features, reader, cut = self._read(X, reset=False), self.reader_, self.cut_
-        costs = self._costs_of(X, X.shape[0], given, needed=reader.needs_costs)
+        costs = self._costs_to_explain(X, X.shape[0], given, needed=reader.needs_costs)
         members, n_features, n_threads = self.members_, self.n_features_in_, self._n_threads
         if isinstance(members, TreeMembers):
             options = {"n_features": n_features, "n_threads": n_threads}

@@ -269,7 +269,7 @@ class MetaCostClassifier(CostClassifier):
         self, X: Any, given: dict[str, Any], sampling: Sampling | None
     ) -> tuple[Contributions | None, Costs | None]:
         X = check_features(self, X, reset=False)
-        costs = self._costs_of(X, X.shape[0], given, needed=False)
+        costs = self._costs_to_explain(X, X.shape[0], given, needed=False)
         if isinstance(self.estimator_, DummyClassifier):
             score = self.predict_proba(X)[:, self._positive]
             return Contributions(np.zeros((score.size, self.n_features_in_)), score, score), costs

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 from lightgbm import LGBMClassifier
 from scipy.special import logit
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 
 from stakes import (
@@ -333,6 +333,15 @@ def test_money_needs_costs():
     assert found.reasons(1)
     with pytest.raises(CostsNeededError, match="fp_cost"):
         _ = found.money
+
+
+def test_money_is_by_estimated_costs_where_they_are_not_given():
+    X, new = (data.frame.select("tenure", "monthly_charges").to_numpy() for data in (TRAIN, NEW))
+    clf = CostBaggingClassifier(n_estimators=3, cost_estimator=LinearRegression(), random_state=0)
+    clf.fit(X, TRAIN.target, fp_cost=3, fn_cost=TRAIN.costs.fn)
+    estimated = clf.cost_estimators_.predict("fn_cost", new)
+    found = clf.explain(new)
+    np.testing.assert_allclose(found.money, found.values * (3 + estimated)[:, None])
 
 
 def test_a_wrong_number_of_samples_is_refused():

@@ -212,7 +212,7 @@ class BlendClassifier(MemberClassifier):
         self, X: Any, given: dict[str, Any], sampling: Sampling | None
     ) -> tuple[Contributions | None, Costs | None]:
         X = self._read(X, reset=False)
-        costs = self._costs_of(X, X.shape[0], given, needed=False)
+        costs = self._costs_to_explain(X, X.shape[0], given, needed=False)
         parts = []
         for model in self.estimators_:
             given = dict.fromkeys(COST_NAMES) | _costs_for(model, costs)
