@@ -125,6 +125,16 @@ def test_a_few_members_cost_no_more_than_all_within_noise(churn, forest):
     assert more.sum() <= 2 * np.sqrt(more.size * more.var())
 
 
+def test_pruned_and_other_votes_are_read_together(churn, forest):
+    """Each way to vote is weighed in every way that any decision asks for: some of these no decision does."""
+    _, new = churn
+    decisions = [Decision(member="label", vote_weight="accuracy"), Decision(member="cost", vote_weight="pruned")]
+    together = forest.evaluate(decisions, new.frame, **given(new))
+    for decision, score in zip(decisions, together.scores, strict=True):
+        alone = forest.evaluate([decision], new.frame, **given(new)).scores[0]
+        np.testing.assert_array_equal(score, alone)
+
+
 def test_models_without_weight_are_not_asked(churn):
     train, _ = churn
     numbers = train.frame.select("tenure", "monthly_charges").fill_null(0).to_numpy()

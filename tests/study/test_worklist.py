@@ -15,7 +15,7 @@ from stakes.datasets import make_churn
 from stakes.exceptions import StudyError
 from stakes.persist import read_info
 from stakes.study.apply import apply_model
-from stakes.study.data import load_data
+from stakes.study.data import StudyData, load_data
 from stakes.study.drift import Watch, profile, stability_index
 from stakes.study.study import Study
 from stakes.study.worklist import WorkList
@@ -178,3 +178,14 @@ def test_records_without_probabilities_are_ordered_by_their_scores(tmp_path: Pat
     assert (kept.n_acted, kept.n_left) == (2, 1)
     assert found["id"].to_list() == [3, 4, 1, 2]
     assert found["decision"].to_list() == ["yes", "yes", "no", "no"]
+
+
+def test_a_study_of_records_in_memory_delivers_a_model_without_a_profile(tmp_path: Path) -> None:
+    made = make_churn(400, random_state=0)
+    data = StudyData(
+        name="churn", frame=made.frame, positive=made.target == 1, classes=("stays", "leaves"), costs=made.costs,
+        test_rows=None, test_fraction=0.2, info={},
+    )  # fmt: skip
+    small: dict[str, Any] = {"methods": ["tree"], "folds": 2, "metacost": "none", "teams": False, "jobs": 1}
+    Study(data, out=tmp_path / "study", **small).run()
+    assert read_info(tmp_path / "study" / "best.skops")["profile"] == {}

@@ -21,7 +21,7 @@ from stakes.decision.pruning import Ballots, pruned
 from stakes.decision.readings import OWN, Readings, Source
 from stakes.decision.tally import Ballot, leaf_losses, member_losses, tally
 from stakes.decision.thresholds import best_cut
-from stakes.decision.weights import VOTE_WEIGHTS, vote_weights
+from stakes.decision.weights import BY_ERROR, VOTE_WEIGHTS, vote_weights
 from stakes.exceptions import CostsNeededError, DecisionError
 from stakes.records import Records
 
@@ -256,6 +256,8 @@ class Reader:
             return np.ones(n_members)
         if (name, *column) in self.member_weights_:
             return self.member_weights_[name, *column]
+        if name not in BY_ERROR:  # `read` weighs every column in every way, and no source asks for this one
+            return np.ones(n_members)
         return vote_weights(name, self.member_errors_[column])
 
     def by_node(self, source: Source) -> bool:

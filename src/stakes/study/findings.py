@@ -86,10 +86,9 @@ class Findings:
         trained_on = "learning and test records" if self.config.refit == "all" else "learning records"
         learning, _ = self.data.split(self.config.seed)
         # Of what new records have: not of parts that are made of it.
-        raw = self.data.frame.select([name for name in self.data.frame.columns if name in told.get("features", ())])
-        return {
-            **told, "model": described, "trained_on": trained_on, "profile": profile(raw[learning]),
-        }  # fmt: skip
+        raw = [name for name in self.data.frame.columns if name in told.get("features", ())]
+        counted = profile(self.data.frame[learning].select(raw))
+        return {**told, "model": described, "trained_on": trained_on, "profile": counted}
 
     def kept_units(self) -> list[str]:
         """Return the units whose models are worth keeping."""
