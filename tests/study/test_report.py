@@ -382,7 +382,10 @@ def test_features_come_with_their_share(summary: dict[str, Any], page: Reader) -
     assert "a makes up 100% of what the recommended model’s trees gain" in Reader(render(one)).words
     moved = {**summary, "importance": [{"feature": "b", "value": 1.0}, {"feature": "c", "value": 3.0}]}
     words = Reader(render(moved)).words
-    assert "c and b make up 100% of what moves the recommended model’s score" in words
+    assert "c and b make up 100% of what moves the expected saving of acting on a record" in words
+    assert "c 3.00 b 1.00" in words
+    words = Reader(render({**make_summary(imbalance=True), "importance": moved["importance"]})).words
+    assert "c and b make up 100% of what moves the score of a record" in words
     assert "c 75.0% b 25.0%" in words
 
 

@@ -191,9 +191,11 @@ def _features(summary: Summary) -> dict[str, Any] | None:
     total = sum(value for _, value in found)
     if total <= 0:
         return None
-    rows = [{"model": name, "value": value / total} for name, value in found[:MOST_FEATURES]]
+    in_money = bool(moved and summary["money"])
+    rows = [{"model": name, "value": value if in_money else value / total} for name, value in found[:MOST_FEATURES]]
     return {
         "moved": bool(moved),
+        "in_money": in_money,
         "first": [name for name, _ in found[:3]],
         "share": sum(value for _, value in found[:3]) / total,
         "rows": _with_bars(rows, "value"),
