@@ -52,6 +52,7 @@ DOCUMENTED = (
     # Parameters that contradict each other
     r"presample=True has nothing to do without sampling=",
     r"prior_correction=True is about samples and trees, and the members are weighted models",
+    r"weighted=True puts the costs into the probability, and calibration= takes them out again",
     r"features='per_split' is about trees, and the members are",
     r"weighted=True and criterion='cost' both count the costs",
     r"variant='uboost' votes by the weights in the leaves of trees",
