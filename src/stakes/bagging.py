@@ -30,7 +30,7 @@ from stakes.records import Records
 from stakes.sampling.base import MemberSampler, Sample
 from stakes.sampling.draws import Draws
 from stakes.sampling.rejection import Bootstrap
-from stakes.tree.leaves import SMOOTHED
+from stakes.tree.leaves import SMOOTHED_MEAN
 from stakes.tree.nodes import Nodes
 from stakes.tree.recipe import TreeRecipe
 from stakes.tree.trees import Trees
@@ -273,7 +273,7 @@ class CostBaggingClassifier(EnsembleClassifier):
             leaf = self._tree.leaf
             if grown_by and leaf == "frequency":
                 # A leaf of copies is pure however many there are.
-                leaf = SMOOTHED[grown_by]
+                leaf = SMOOTHED_MEAN[grown_by]
         else:
             pass_costs = not self.weighted and not sampler.uses_costs
             seen = self._fit_models(records, draws, seeds, base_rate, kept, pass_costs=pass_costs)

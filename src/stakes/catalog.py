@@ -444,7 +444,10 @@ def _metacost(method: Method) -> Method:
     # The teacher has to decide by cost: where costs act nowhere else, they do in its decision.
     make = method.make
     if not method.when:
-        make = replace(make, decision={}, own={key: value for key, value in make.own.items() if key not in IGNORES})
+        own = {key: value for key, value in make.own.items() if key not in IGNORES}
+        if "pruning" in own:  # by errors, rare positives are pruned away
+            own["pruning_measure"] = "cost"
+        make = replace(make, decision={}, own=own)
     return replace(
         method,
         name=f"mc-{method.name}",

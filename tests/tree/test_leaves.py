@@ -40,6 +40,7 @@ BY_HAND = {
     "supported": [5 / 200, 11 / 230, 13 / 25, 22 / 30, 14 / 15],
     # Without synthetic records there is nothing to shrink.
     "shrunk": [5 / 200, 6 / 30, 13 / 25, 22 / 30, 14 / 15],
+    "supported_shrunk": [5 / 200, 11 / 230, 13 / 25, 22 / 30, 14 / 15],
 }
 
 
@@ -59,18 +60,20 @@ def test_every_kind_of_leaf_is_tested_by_hand():
     assert set(LEAVES) == set(BY_HAND)
 
 
-def test_synthetic_records_shrink_leaves_by_two_records_for_each_that_an_original_one_has_got_but_at_most_m():
+def test_synthetic_records_shrink_leaves_by_three_records_for_each_that_an_original_one_has_got_but_at_most_m():
     trees, at = chain(NEGATIVE, POSITIVE)
-    # Four positives for each original one: k = 2 * 3 records, of which a fifth, as at the root, is positive.
+    # Three positives for each original one: k = 3 * 2 records, of which a fifth, as at the root, is positive.
     expected = [6.2 / 206, 7.2 / 36, 14.2 / 31, 23.2 / 36, 15.2 / 21]
-    np.testing.assert_allclose(leaf_probabilities(trees, "shrunk", growth=4.0)[at], expected, rtol=1e-14)
-    most = leaf_probabilities(trees, "shrunk", growth=26.5)[at]  # k = m = 50, and not 51
+    np.testing.assert_allclose(leaf_probabilities(trees, "shrunk", growth=3.0)[at], expected, rtol=1e-14)
+    expected[1] = 12.2 / 236  # climbs, because it has neither 50 records nor ten positives
+    np.testing.assert_allclose(leaf_probabilities(trees, "supported_shrunk", growth=3.0)[at], expected, rtol=1e-14)
+    most = leaf_probabilities(trees, "shrunk", growth=18.0)[at]  # k = m = 50, and not 51
     np.testing.assert_allclose(most, BY_HAND["m_estimate"], rtol=1e-14)
-    for leaf in set(LEAVES) - {"shrunk"}:
-        np.testing.assert_array_equal(leaf_probabilities(trees, leaf, growth=4.0)[at], BY_HAND[leaf])
+    for leaf in set(LEAVES) - {"shrunk", "supported_shrunk"}:
+        np.testing.assert_array_equal(leaf_probabilities(trees, leaf, growth=3.0)[at], BY_HAND[leaf])
     # In units of the mean weight, 1.6; at the root 240 of 480 are of positives.
     trees, at = chain(NEGATIVE, POSITIVE, weight=np.tile([1, 4], 5))
-    shrunk = leaf_probabilities(trees, "shrunk", weighted=True, growth=4.0)[at]
+    shrunk = leaf_probabilities(trees, "shrunk", weighted=True, growth=3.0)[at]
     np.testing.assert_allclose(shrunk[:2], [(20 / 1.6 + 3) / (215 / 1.6 + 6), (24 / 1.6 + 3) / (48 / 1.6 + 6)])
 
 
@@ -142,6 +145,7 @@ WEIGHTED_BY_HAND = {
     # Value 4 has ten positives, and so does not climb.
     "supported": [20 / 215, 24 / 48, 52 / 64, 88 / 96, 56 / 57],
     "shrunk": [20 / 215, 24 / 48, 52 / 64, 88 / 96, 56 / 57],
+    "supported_shrunk": [20 / 215, 24 / 48, 52 / 64, 88 / 96, 56 / 57],
 }  # fmt: skip
 
 

@@ -34,10 +34,11 @@ class Decision:
     ----------
     leaf : str, default=None
         The probability of a leaf: "frequency", "laplace", "m_estimate", "curtailment", "curtailment_laplace",
-        "curtailment_m_estimate", "supported" or "shrunk" (see `stakes.tree.leaves`). None is "frequency", but for
-        members that compare it with a threshold: the leaves of deep trees are pure, so that their frequencies are on
-        the same side of any threshold. There it is "supported" for trees ("curtailment" where samples are made of
-        copies, "shrunk" where they have synthetic records), and nothing for other models, which have no leaves.
+        "curtailment_m_estimate", "supported", "shrunk" or "supported_shrunk" (see `stakes.tree.leaves`). None is
+        "frequency", but for members that compare it with a threshold: the leaves of deep trees are pure, so that their
+        frequencies are on the same side of any threshold. There it is "supported" for trees ("curtailment" where
+        samples are made of copies, "supported_shrunk" where they have synthetic records), and nothing for other models,
+        which have no leaves.
     member : {"label", "cost", "tuned"}, default="label"
         How each member comes to its vote: by the label of the leaf; by its probability and the record's costs,
         P+ > T_cs; or by its probability and the threshold that is cheapest on validation records, P+ > T_thr. The

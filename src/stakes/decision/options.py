@@ -14,7 +14,7 @@ from stakes.decision.calibration import CALIBRATIONS
 from stakes.decision.decision import MEMBERS, Decision
 from stakes.decision.threshold_rules import THRESHOLDS as KINDS
 from stakes.decision.weights import BY_ERROR, VOTE_WEIGHTS
-from stakes.tree.leaves import LEAVES
+from stakes.tree.leaves import LEAVES, shrunk
 
 __all__ = ["DecisionOption", "decisions_for", "describe"]
 
@@ -85,7 +85,8 @@ def decisions_for(estimator: Any) -> list[DecisionOption]:
         n_members = len(estimator.members_) if estimator.votes_.voting else 1
         return list(_of_models(n_members, estimator.members_.has_probabilities))
     # Without synthetic records there is nothing to shrink.
-    leaves = [leaf for leaf in LEAVES if leaf != "shrunk" or estimator.members_.growth > 1]
+    grown = estimator.members_.growth > 1
+    leaves = [name for name, leaf in LEAVES.items() if grown or leaf.smoothing is not shrunk]
     if estimator.members_.weighted:
         return list(_of_weighted_trees(leaves))
     return list(_of_trees(len(estimator.members_), leaves))
