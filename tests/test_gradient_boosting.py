@@ -12,10 +12,19 @@ from lightgbm import LGBMClassifier
 from scipy.special import expit
 from sklearn.model_selection import StratifiedKFold
 
-from stakes import CostDecisionClassifier, CostGradientBoostingClassifier, Costs, decisions_for, load, save
+from stakes import (
+    CostDecisionClassifier,
+    CostGradientBoostingClassifier,
+    Costs,
+    decisions_for,
+    load,
+    make_classifier,
+    save,
+)
 from stakes._objectives import OBJECTIVES, SoftCost
 from stakes.datasets import make_churn, make_transactions
 from stakes.decision.cuts import fit_cuts
+from stakes.persist import dumps, loads
 from stakes.records import Records
 from stakes.table import table_of
 
@@ -285,3 +294,14 @@ def test_wrong_parameters_are_named(numbers, wrong, message):
     X, y, _ = numbers
     with pytest.raises(ValueError, match=message):
         CostGradientBoostingClassifier(**wrong).fit(X, y)
+
+
+def test_a_split_of_what_is_missing_from_what_is_not_comes_back_from_a_file():
+    """LightGBM writes the threshold of such a split as inf."""
+    rng = np.random.default_rng(0)
+    y = (rng.random(2000) < 0.2).astype(int)
+    x = np.where(rng.random(2000) < 0.2 + 0.5 * y, np.nan, rng.integers(1, 4, 2000))
+    X = np.column_stack([x, rng.normal(size=2000)])
+    model = make_classifier("gb", random_state=0).fit(X, y, fp_cost=1, fn_cost=3)
+    content = dumps(model)
+    np.testing.assert_array_equal(loads(content).predict_proba(X), model.predict_proba(X))

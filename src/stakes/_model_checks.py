@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.tree._tree import Tree
 
+from stakes._estimation import AmountEstimator, ForeseenCost
 from stakes._member_classifier import ValidationRecords
 from stakes._members import ModelMembers, TreeMembers
 from stakes.costs import Costs
@@ -156,7 +157,9 @@ class BoosterText:
         said = dict(line.partition("=")[::2] for line in lines)
         require(first == str(number) and len(said) == len(lines))
         require(said.keys() <= {*cls.OF_LEAVES, *cls.OF_SPLITS, *cls.OTHERS})
-        require(all(re.fullmatch(r"[-+.0-9e ]*", numbers) for numbers in said.values()))
+        # A threshold of inf tells what is missing from what is not.
+        numbers = {name: re.sub(r"-?inf\b", "", text) if name == "threshold" else text for name, text in said.items()}
+        require(all(re.fullmatch(r"[-+.0-9e ]*", text) for text in numbers.values()))
         require(said["is_linear"] == "0" and np.isfinite(float(said["shrinkage"])))
         n_leaves, n_sets = int(said["num_leaves"]), int(said["num_cat"])
         require(0 < n_leaves <= len(tree) and 0 <= n_sets <= len(tree))
@@ -167,7 +170,11 @@ class BoosterText:
         for names, n in ((cls.OF_LEAVES, n_leaves), (cls.OF_SPLITS, n_leaves - 1)):
             require(all(len(said[name].split()) == n for name in names if name in said))
             require(
-                all(np.isfinite(np.array(said[name].split(), dtype=np.float64)).all() for name in names if name in said)
+                all(
+                    np.isfinite(np.array(numbers[name].split(), dtype=np.float64)).all()
+                    for name in names
+                    if name in said
+                )
             )
         feature, left, right, kind = (
             np.array(said[name].split(), dtype=np.int64)
@@ -255,6 +262,12 @@ def _check_delivered(model: DeliveredClassifier) -> None:
     require(isinstance(model.model, BaseEstimator) and isinstance(model.probability, Calibration | None))
     require(len(model.labels) == 2 and model.labels[0] != model.labels[1])
     require(all(isinstance(name, str) for name in model.features) and len(set(model.features)) == len(model.features))
+    for name, cost in (model.foreseen_costs or {}).items():
+        require(name in ("fp_cost", "fn_cost") and isinstance(cost, ForeseenCost) and len(cost.amounts) > 0)
+        require(type(cost.formula) is str and type(cost.what) is str)
+        for column, amount in cost.amounts.items():
+            require(type(column) is str and isinstance(amount, AmountEstimator))
+            require(_is_number(amount.low) and _is_number(amount.high) and amount.low <= amount.high)
 
 
 def _check_tree_members(members: TreeMembers, binning: Binning, n_features: int) -> None:

@@ -11,8 +11,8 @@ import pytest
 
 from stakes import CostBaggingClassifier, Costs
 from stakes.datasets import make_donors
-from stakes.exceptions import StudyError
-from stakes.persist import load, read_info
+from stakes.exceptions import ModelFileError, StudyError
+from stakes.persist import dumps, load, loads, read_info
 from stakes.study.after import AfterCosts
 from stakes.study.apply import apply_model
 from stakes.study.data import StudyData, load_data
@@ -193,6 +193,20 @@ def test_the_delivered_model_needs_no_such_column(studied: StudyResult, tmp_path
     # What is given wins.
     np.testing.assert_array_equal(model.predict(new, fn_cost=cost), model.predict(new))
     assert (model.predict(new, fn_cost=1e6) == 1).all()
+
+
+@pytest.mark.parametrize("wrong", ["cost", "column", "range"])
+def test_estimates_in_a_model_file_are_checked(studied: StudyResult, wrong: str) -> None:
+    model = load(studied.directory / "best.skops")
+    cost = model.foreseen_costs["fn_cost"]
+    if wrong == "cost":
+        model.foreseen_costs = {"price": cost}
+    elif wrong == "column":
+        cost.amounts["thanks"] = "0"
+    else:
+        cost.amounts["donation"].low = float("nan")
+    with pytest.raises(ModelFileError):
+        loads(dumps(model))
 
 
 def test_costs_that_use_the_column_can_change(studied: StudyResult, tmp_path: Path) -> None:
