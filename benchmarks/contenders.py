@@ -27,7 +27,14 @@ from sklearn.tree import DecisionTreeClassifier
 
 from benchmarks.cases import Unavailable
 from benchmarks.data import Records
-from stakes import CostBaggingClassifier, CostBoostClassifier, Costs, CostTreeClassifier, Decision
+from stakes import (
+    CostBaggingClassifier,
+    CostBoostClassifier,
+    CostGradientBoostingClassifier,
+    Costs,
+    CostTreeClassifier,
+    Decision,
+)
 from stakes.metrics import savings_score
 
 __all__ = ["OURS", "PEERS", "Contender", "Setting", "rounds_made"]
@@ -142,6 +149,8 @@ OURS = {
     "bagging": _ours(lambda s: CostBaggingClassifier(n_estimators=s.trees)),
     "forest": _ours(lambda s: CostBaggingClassifier(n_estimators=s.trees, features="per_split")),
     "AdaBoost": _ours(lambda s: CostBoostClassifier(n_estimators=s.trees, decision=Decision(threshold="half"))),
+    "gradient boosting": _ours(lambda s: CostGradientBoostingClassifier(objective="logistic", n_estimators=s.trees)),
+    "cost gradient boosting": _ours(lambda s: CostGradientBoostingClassifier(n_estimators=s.trees)),
     "saving tree": _ours(lambda s: _saving_tree()),
     "saving forest": _ours(lambda s: CostBaggingClassifier(_saving_tree(), n_estimators=s.trees, features="per_split")),
     "saving bagging": _ours(lambda s: CostBaggingClassifier(_saving_tree(), n_estimators=s.trees)),
@@ -285,6 +294,11 @@ def _lightgbm_stumps(train: Records, setting: Setting) -> Any:
     return _lightgbm(train, setting, num_leaves=2)
 
 
+def _lightgbm_boosting(train: Records, setting: Setting) -> Any:
+    # As ours by default: what is timed is what comes with it.
+    return _lightgbm(train, setting, num_leaves=8, max_delta_step=1.0, reg_lambda=1.0)
+
+
 # YDF
 
 ALL_FEATURES, SQUARE_ROOT = -1, 0
@@ -393,6 +407,8 @@ PEERS = {
     "LightGBM bagging": Contender(_lightgbm_bagging, needs="lightgbm", prepare=_lightgbm_prepare),
     "LightGBM forest": Contender(_lightgbm_forest, needs="lightgbm", prepare=_lightgbm_prepare),
     "LightGBM stumps": Contender(_lightgbm_stumps, needs="lightgbm", prepare=_lightgbm_prepare),
+    "LightGBM boosting": Contender(_lightgbm_boosting, needs="lightgbm", prepare=_lightgbm_prepare),
+    "LightGBM boosting, ours by cost": Contender(_lightgbm_boosting, needs="lightgbm", prepare=_lightgbm_prepare),
     "YDF bagging": _ydf(ALL_FEATURES),
     "YDF forest": _ydf(SQUARE_ROOT),
     "YDF forest, 255 bins": _ydf(SQUARE_ROOT, discretize_numerical_columns=True),

@@ -183,6 +183,8 @@ _RIVALRIES = [
     _Rivalry("LightGBM bagging", "bagging", _seconds(0.01, 0.13, 1.0, 4.0), quick=("churn", "rare")),
     _Rivalry("LightGBM forest", "forest", _seconds(0.01, 0.16, 1.0, 4.0)),
     _Rivalry("LightGBM stumps", "AdaBoost", _seconds(0.001, 0.01, 0.015, 0.15)),
+    _Rivalry("LightGBM boosting", "gradient boosting", _seconds(0.001, 0.015, 0.02, 0.2)),
+    _Rivalry("LightGBM boosting, ours by cost", "cost gradient boosting", {"rare": 0.015, "noisy": 0.02}, threads=(2,)),
     _Rivalry("YDF bagging", "bagging", _seconds(0.02, 0.9, 1.8, 25.0)),
     _Rivalry("YDF forest", "forest", _seconds(0.01, 0.25, 0.5, 9.0)),
     _Rivalry("YDF forest, 255 bins", "forest", {"rare": 0.25, "noisy": 0.5}, threads=(2,)),

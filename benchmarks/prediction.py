@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from statistics import median
 from typing import Any
@@ -15,9 +15,10 @@ from benchmarks.cases import Limits
 from benchmarks.contenders import OURS, PEERS, Setting
 from benchmarks.data import make_records
 from benchmarks.measure import alternate, best, measure, ratio
-from stakes import Costs, decisions_for
+from stakes import Costs, Decision, decisions_for
 from stakes.decision.cuts import Cut, apply_cuts, fit_cuts
 from stakes.decision.reader import Reader
+from stakes.metrics import total_cost
 from stakes.records import Records
 from stakes.table import Table
 
@@ -143,10 +144,39 @@ def _decisions(limits: Limits) -> dict[str, float]:
     }
 
 
+def _cost(model: Any, records: Any) -> float:
+    return float(total_cost(records.y, model.predict(records.X, **records.costs), **records.costs))
+
+
+def _pruned(limits: Limits) -> dict[str, float]:
+    """Time a forest whose members vote by T_cs, pruned and whole, and how long it takes to prune it."""
+    n, setting = limits.of_rows(FEW_ROWS), Setting(limits.of_trees(TREES), THREADS)
+    records = make_records("noisy", 2 * n)
+    train, test = records.part(slice(n)), records.part(slice(n, None))
+    forest = OURS["forest"].fit(train, setting)
+    votes = Decision(member="cost", vote_weight="equal")
+    whole, small = (forest.with_decision(replace(votes, vote_weight=weight)) for weight in ("equal", "pruned"))
+    for model in (whole, small):
+        model.predict(test.X, **test.costs)  # compiles
+    runs = alternate(
+        lambda seed: small.predict(test.X, **test.costs),
+        lambda seed: whole.predict(test.X, **test.costs),
+        limits.effort,
+    )
+    chosen = measure(lambda seed: forest.with_decision(replace(votes, vote_weight="pruned")))
+    return {
+        "members": float(small.reader_.members.size),
+        "times faster than the whole": ratio(runs).estimate,
+        "seconds to prune": chosen.seconds,
+        "part of the cost of the whole": _cost(small, test) / _cost(whole, test),
+    }
+
+
 _CASES = [
     Prediction("prediction/leaf ids", _leaf_ids),
     *(Prediction(f"prediction/single row, {kind}", partial(_single_row, kind)) for kind in SINGLE),
     Prediction("prediction/decisions", _decisions, quick=True),
+    Prediction("prediction/pruned", _pruned),
 ]
 
 #: All benchmarks of prediction by name.

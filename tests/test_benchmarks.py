@@ -208,6 +208,7 @@ class TestOtherCases:
             *(f"prediction/single row, {kind}" for kind in ("bagging", "forest", "AdaBoost")),
             "prediction/leaf ids",
             "prediction/decisions",
+            "prediction/pruned",
             "growth/rows/forest/10000",
             "growth/rows/AdaBoost/10000",
             "growth/input/forest/int32",
