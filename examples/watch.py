@@ -1,4 +1,4 @@
-"""Watch a model in service: whether records are like those of training, and mistakes cost what was expected.
+"""Watch a model in service: whether its mistakes cost what was expected of them.
 
 python examples/watch.py decisions.csv outcomes.csv --target churn --positive leaves
 """
@@ -51,22 +51,6 @@ def realised_costs(decided: pl.DataFrame, positive: np.ndarray, label: str) -> d
             error=float(np.sqrt((chance * (1 - chance) * cost**2)[of].sum())),
         )
     return found
-
-
-def stability(reference: pl.Series, new: pl.Series, n_bins: int = 10) -> float:
-    """Return the population stability index of a column: below 0.1 is usual, above 0.25 asks for a look."""
-    if reference.dtype.is_numeric():
-        inner = reference.drop_nulls().to_numpy()
-        cuts = np.unique(np.quantile(inner, np.linspace(0, 1, n_bins + 1)[1:-1]))
-        parts = [np.where(c.is_null(), -1, np.searchsorted(cuts, c.fill_null(0).to_numpy())) for c in (reference, new)]
-    else:
-        parts = [c.cast(pl.String).fill_null("").to_numpy() for c in (reference, new)]
-    shares = []
-    kinds = np.unique(np.concatenate(parts))
-    for part in parts:
-        counts = np.array([(part == kind).sum() for kind in kinds])
-        shares.append((counts + 0.5) / (counts.sum() + 0.5 * kinds.size))
-    return float(((shares[1] - shares[0]) * np.log(shares[1] / shares[0])).sum())
 
 
 def main() -> None:
