@@ -281,6 +281,10 @@ class _Task:
                 positive, score, threshold = _decide(self.model, X, self.positive, costs)
         except CostsNeededError:
             raise StudyError("this model decides by costs: give --fp-cost and --fn-cost") from None
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+            # Of a file that is no model of these columns, or was made by other means than a study.
+            why = " ".join(f"{type(error).__name__}: {error}".split())[:200]
+            raise StudyError(f"the model cannot decide on the records of {self.data.name} ({why})") from error
         n = len(batch)
         found: dict[str, Any] = {
             "decision": np.where(positive, self.labels[1], self.labels[0]),
