@@ -342,7 +342,9 @@ def test_a_measure_of_a_later_version_is_shown_by_its_name() -> None:
 def test_savings_at_other_costs_are_all_listed(summary: dict[str, Any], page: Reader) -> None:
     for row in summary["sensitivity"]:
         assert (
-            " ".join((*map(money, (row["nothing"], row["at_most"], row["cost"])), percent(row["savings"])))
+            " ".join(
+                (*(money(1000 * row[of] / N_TEST) for of in ("nothing", "at_most", "cost")), percent(row["savings"]))
+            )
             in page.words
         )
     assert "It would pay off in each case" in page.words
