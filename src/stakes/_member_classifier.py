@@ -38,7 +38,7 @@ from stakes.explain.models import known_background, mean_contributions
 from stakes.explain.permutations import Sampling, background_of, sampled_contributions
 from stakes.explain.trees import tree_contributions
 from stakes.records import Records
-from stakes.table import check_table, read_table
+from stakes.table import check_table, is_documents, read_table
 from stakes.tree.binning import Binned, Binning
 
 __all__ = ["CLASS_WEIGHT", "CONSTRAINTS", "MemberClassifier", "RoutesToEstimator", "ValidationRecords"]
@@ -235,7 +235,7 @@ class MemberClassifier(CostClassifier):
         X_train = X_train.X if isinstance(X_train, Binned) else X_train
         made = self._train(train, X_train, rng)
         by_trees = isinstance(self.members_, TreeMembers)
-        self.background_ = None if by_trees else background_of(X_train, train.weight)
+        self.background_ = None if by_trees or is_documents(X_train) else background_of(X_train, train.weight)
         if self.validation_ is None:
             self.validation_ = ValidationRecords(train) if self.validation is None else made
         self._decide_by(self._asked())

@@ -172,7 +172,9 @@ def as_fitted(column: Column, name: str, categories: Collection[str] | None) -> 
     enough = len(known) >= FEWEST_UNKNOWN and (category_codes(known[:FEWEST_UNKNOWN], categories) < 0).all()
     if categories and (enough or texts is not column):
         unknown = known.filter(pl.Series(category_codes(known, categories) < 0))
-        if len(unknown) and (texts is not column or len(unknown) == len(known)):
+        # Identifiers, which differ from record to record, are never known.
+        all_unknown = len(unknown) == len(known) and unknown.n_unique() <= len(unknown) / 2
+        if len(unknown) and (texts is not column or all_unknown):
             shown = ", ".join(map(repr, list(categories)[:3]))
             warnings.warn(
                 f"feature {name!r} had the categories {shown} ... when fitted, and {len(unknown)} of {len(known)} "

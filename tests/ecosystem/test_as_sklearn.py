@@ -36,7 +36,7 @@ def test_scikit_learns_tree_has_the_same_probabilities(model: Any) -> None:
 
 
 def test_names_of_features_and_paths_are_kept() -> None:
-    frame = pd.DataFrame(X, columns=list("abcd"))
+    frame = pd.DataFrame(np.nan_to_num(X), columns=list("abcd"))
     tree = CostTreeClassifier(max_depth=4).fit(frame, Y)
     theirs = as_sklearn(tree)
     np.testing.assert_array_equal(theirs.feature_names_in_, tree.feature_names_in_)

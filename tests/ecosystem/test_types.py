@@ -103,6 +103,7 @@ def test_text_that_is_all_unknown_is_warned_of() -> None:
         model.predict(pd.DataFrame({"kind": ["YES"] * 20}))
     model.predict(pd.DataFrame({"kind": ["YES", "yes"] * 10}))
     model.predict(pd.DataFrame({"kind": ["YES"]}))
+    model.predict(pd.DataFrame({"kind": [f"id {i}" for i in range(20)]}))
 
 
 def test_text_where_numbers_were_fitted_is_an_error_and_no_values_are_missing_ones() -> None:
