@@ -447,6 +447,8 @@ def _metacost(method: Method) -> Method:
         own = {key: value for key, value in make.own.items() if key not in IGNORES}
         if "pruning" in own:  # by errors, rare positives are pruned away
             own["pruning_measure"] = "cost"
+        if method.family == "imbalanced-learn":  # for balanced classes: no probabilities of the records as they are
+            own["calibration"] = "platt"
         make = replace(make, decision={}, own=own)
     return replace(
         method,
