@@ -41,9 +41,12 @@ def in_words(
     'calibrated probability above break-even'
     >>> in_words(**asdict(Decision(member="cost", vote_weight="log_odds")))
     'weighted votes by cost above one half'
+    >>> in_words(**asdict(Decision(member="cost", vote_weight="pruned")))
+    'votes by cost of the best few members above one half'
     """
     calibrated = "calibrated " if calibration else ""
-    weighted = "weighted " if vote_weight not in (None, "equal") else ""
-    score = SCORES.get((output, member), "score")
+    pruned = vote_weight is not None and vote_weight.startswith("pruned")
+    weighted = "weighted " if vote_weight not in (None, "equal") and not pruned else ""
+    score = SCORES.get((output, member), "score") + (" of the best few members" if pruned else "")
     # A threshold that is not in the table is one of another package, or of a later version.
     return f"{calibrated}{weighted}{score} {THRESHOLDS.get(threshold, f'above the threshold {threshold!r}')}"

@@ -14,6 +14,8 @@ __all__ = ["decision_words", "model_words"]
 MODELS = {
     "lr": "logistic regression",
     "gb": "gradient boosting",
+    "wgb": "gradient boosting weighted by cost",
+    "csgb": "gradient boosting by expected cost",
     "adamec": "AdaBoost",
     "cab": "AdaBoost",
     "dab": "AdaBoost of trees that decide by cost",
