@@ -235,12 +235,21 @@ class MemberClassifier(CostClassifier):
         X_train = X_train.X if isinstance(X_train, Binned) else X_train
         made = self._train(train, X_train, rng)
         by_trees = isinstance(self.members_, TreeMembers)
-        self.background_ = None if by_trees or is_documents(X_train) else background_of(X_train, train.weight)
+        self.background_ = None if by_trees else self._background(X_train, train.weight)
         if self.validation_ is None:
             self.validation_ = ValidationRecords(train) if self.validation is None else made
         self._decide_by(self._asked())
         warn_if_one_class(train, self._outcomes_of)
         return self
+
+    def _background(self, X: Any, weight: Floats | None) -> dict[str, list[Any]] | None:
+        """Return typical values of the features; None for texts and dicts, and for values that only members can read."""
+        if is_documents(X):
+            return None
+        try:
+            return background_of(X, weight)
+        except ValueError:
+            return None
 
     def _check_container(self, X: Any) -> Any:
         """Return `X` if it has rows and columns, as an array if it is a list of rows."""

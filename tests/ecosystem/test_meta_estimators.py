@@ -21,7 +21,7 @@ from sklearn.model_selection import TunedThresholdClassifierCV, cross_val_score,
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import get_tags
 
@@ -177,6 +177,14 @@ def test_dicts_reach_the_estimator_also_prefit() -> None:
     inner = make_pipeline(DictVectorizer(), LogisticRegression()).fit(dicts, Y)
     model = CostDecisionClassifier(inner, prefit=True, threshold="tuned").fit(dicts, Y, fp_cost=1, fn_cost=3)
     np.testing.assert_array_equal(model.predict(dicts), Y)
+
+
+def test_values_that_only_a_pipeline_can_read_reach_it() -> None:
+    gaps = X.astype(object)
+    gaps[:3, 0] = np.inf, None, -np.inf
+    finite = FunctionTransformer(lambda X: np.nan_to_num(X.astype(float)))
+    model = CostBaggingClassifier(make_pipeline(finite, LogisticRegression()), **FEW).fit(gaps, Y)
+    assert model.predict(gaps).shape == Y.shape
 
 
 # Metadata of members
