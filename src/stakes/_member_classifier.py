@@ -243,7 +243,7 @@ class MemberClassifier(CostClassifier):
         return self
 
     def _background(self, X: Any, weight: Floats | None) -> dict[str, list[Any]] | None:
-        """Return typical values of the features; None for texts and dicts, and for values that only members can read."""
+        """Return typical values of the features; None for texts and dicts, and for values that only members read."""
         if is_documents(X):
             return None
         try:
