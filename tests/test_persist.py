@@ -206,6 +206,12 @@ def test_predictions_do_not_depend_on_threads_or_processes(large: Records, tmp_p
     np.testing.assert_array_equal(np.load(files[2]), expected)
 
 
+@pytest.mark.parametrize("name", ["gb", "rf", "lr"])
+def test_equal_fits_give_the_same_bytes(name: str, holes: Records, mixed: pl.DataFrame) -> None:
+    first, second = (make_classifier(name, random_state=0).fit(mixed, holes.y, **holes.costs) for _ in range(2))
+    assert stakes.persist.dumps(first) == stakes.persist.dumps(second)
+
+
 def test_saving_does_not_change_the_model(fitted: Callable[[str], Any], tmp_path: Path) -> None:
     model, _ = fitted("tuned members")
     before = dict(vars(model))
