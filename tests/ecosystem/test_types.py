@@ -258,3 +258,17 @@ def test_frames_of_mixed_types_give_the_same_predictions_in_every_container(part
 def test_5000_frames_of_mixed_types_give_the_same_predictions_in_every_container(part: int) -> None:
     for seed in range(1000 + 100 * part, 1100 + 100 * part):
         check_frames(seed)
+
+
+# Records without weight
+
+
+@pytest.mark.parametrize("model", [CostTreeClassifier(max_bins=8), FOREST, CostBoostClassifier(n_estimators=5)])
+def test_zero_weight_records_do_not_shape_bins(model: Any) -> None:
+    others = RNG.normal(50, 20, size=(200, 4))
+    kept = model.fit(X, Y, sample_weight=np.ones(300))
+    cuts, expected = kept.binning_.cuts_, chances(kept, X)
+    both, weight = np.concatenate([X, others]), np.repeat([1.0, 0.0], [300, 200])
+    model.fit(both, np.append(Y, np.arange(200) % 2), sample_weight=weight)
+    np.testing.assert_array_equal(model.binning_.cuts_, cuts)
+    np.testing.assert_array_equal(chances(model, X), expected)
