@@ -8,6 +8,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from lightgbm import LGBMClassifier
+from scipy import sparse
 from scipy.special import logit
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.naive_bayes import GaussianNB
@@ -325,6 +326,18 @@ def test_the_background_has_no_record_of_the_training_data():
     one, other = clf.background_.values()
     assert len(one) == 64
     assert np.mean(np.array(one) == np.array(other)) < 0.1
+
+
+def test_sparse_features_are_explained_without_filling_them_in_for_training():
+    rng = np.random.default_rng(0)
+    X = sparse.random(3000, 3000, density=0.0005, format="csr", random_state=0)
+    X[:, 0] = rng.integers(0, 2, 3000)[:, None]
+    clf = CostDecisionClassifier(LogisticRegression()).fit(X, X[:, 0].toarray().ravel(), fp_cost=1, fn_cost=5)
+    assert {len(values) for values in clf.background_.values()} == {64}
+    few = CostDecisionClassifier(LogisticRegression()).fit(X[:, :5], X[:, 0].toarray().ravel(), fp_cost=1, fn_cost=5)
+    found = few.explain(X[:10, :5])
+    check_additive(few, found, X[:10, :5], {})
+    assert (np.abs(found.values).argmax(axis=1) == 0).all()
 
 
 def test_money_needs_costs():

@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 from scipy import sparse
 
-from stakes._rows import is_sparse
+from stakes._rows import is_sparse, take_rows
 from stakes._typing import Bools, Floats, Indices
 from stakes.explain.contributions import Contributions
 from stakes.table import Column, table_of
@@ -42,13 +42,14 @@ class Sampling(NamedTuple):
 def background_of(X: Any, weight: Floats | None = None) -> dict[str, list[Any]]:
     """Return typical values of each feature in a table; records without weight do not count.
 
-    They are drawn for each feature by itself: the result has no record of `X`.
+    The values of each feature are in an order of their own: the result has no record of `X`.
     """
     rng = np.random.default_rng(0)
     rows = np.arange(X.shape[0]) if weight is None else np.flatnonzero(weight)
+    some = take_rows(X, np.resize(rng.permutation(rows), KEPT))
     drawn: dict[str, list[Any]] = {}
-    for name, column in _columns(X).items():
-        own = column[np.resize(rng.permutation(rows), KEPT)]
+    for name, column in _columns(some).items():
+        own = column[rng.permutation(KEPT)]
         drawn[name] = own.to_list() if isinstance(own, pl.Series) else own.tolist()
     return drawn
 
