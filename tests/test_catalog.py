@@ -166,7 +166,7 @@ def test_gradient_boosting_takes_every_calibration_and_threshold(churn):
 
 
 @pytest.mark.parametrize(
-    ("wrong", "right"), [("dm-cprbgg", "dm-cprbg"), ("adacost", "acost"), ("RF", "rf"), ("csb3", "csb0")]
+    ("wrong", "right"), [("dm-cprbgg", "dm-cprbg"), ("adacost", "acost"), ("RF", "rf"), ("csb3", "csb2")]
 )
 def test_unknown_names_suggest_the_nearest(wrong, right):
     with pytest.raises(ValueError, match=f"no method is called '{wrong}'.*'{right}'"):

@@ -322,7 +322,7 @@ def test_the_text_has_a_line_for_each_node_with_names_and_money(mixed: pl.DataFr
     lines = tree.export_text().splitlines()
     assert len(lines) == 2 * tree.get_n_leaves() - 1
     missed, alarmed = holes.fn[holes.y == 1].sum(), holes.fp[holes.y == 0].sum()
-    money = f"cost {min(missed, alarmed):,.0f} (other label {max(missed, alarmed):,.0f})"
+    money = f"cost {min(missed, alarmed):,.2f} (other label {max(missed, alarmed):,.2f})"
     assert lines[0] == f"240 records, {holes.y.sum()} positive, P+ {holes.y.mean():.3g}, {money} -> churn"
     assert any("kind" in line or "amount" in line or "visits" in line for line in lines[1:])
     assert all(line.endswith(("-> churn", "-> loyal")) for line in lines)

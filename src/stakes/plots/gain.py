@@ -50,7 +50,7 @@ class GainDisplay(base.PredictionDisplay):
     >>> y, p = [0, 0, 1, 0, 1], [0.1, 0.2, 0.4, 0.7, 0.9]
     >>> display = GainDisplay.from_predictions(y, p, fp_cost=5, fn_cost=20, name="model")
     >>> display.line_.get_label()
-    'model: 35 at 60.0%'
+    'model: 35.00 at 60.0%'
     """
 
     curve: GainCurve
