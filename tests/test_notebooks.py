@@ -31,7 +31,6 @@ def test_a_notebook_has_its_outputs_and_no_errors(path):
     assert not [output for cell in code for output in cell["outputs"] if output["output_type"] == "error"]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_notebook_prints_what_it_shows(path):
     nbclient = pytest.importorskip("nbclient", reason="nbclient is not installed")

@@ -120,11 +120,15 @@ def family_of(method: str) -> str:
 def make_unit_classifier(config: Config, unit: Unit, n_jobs: int | None = None) -> MemberClassifier:
     """Return the classifier of a unit, not fitted: the same that `make_classifier` makes by name."""
     seed = config.seed + unit.repeat
-    members = {"n_estimators": config.trees} if family_of(unit.method) in ("bagging", "boosting") else {}
+    family = family_of(unit.method)
+    members = {"n_estimators": config.trees} if family in ("bagging", "boosting") else {}
     classifier: MemberClassifier = make_classifier(unit.method, random_state=seed, **members)
+    nested = [(name, name.rsplit("__", 1)[-1], value) for name, value in classifier.get_params().items()]
     # Units run side by side: models inside, such as LightGBM, must not take all cores each.
-    threads = [name for name in classifier.get_params() if name.rsplit("__", 1)[-1] == "n_jobs"]
-    return classifier.set_params(**dict.fromkeys(threads, n_jobs))
+    changed = {name: n_jobs for name, last, _ in nested if last == "n_jobs"}
+    if family == "imbalanced-learn":  # an ensemble of ensembles may have fewer members by itself, but not more
+        changed |= {name: min(value, config.trees) for name, last, value in nested if last == "n_estimators"}
+    return classifier.set_params(**changed)
 
 
 def features_for(method: str, records: Records, rows: Rows | None = None) -> Any:
