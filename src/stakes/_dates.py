@@ -19,15 +19,17 @@ MINUTES_OF_A_DAY = 1440.0
 
 
 def parts_of(frame: pl.DataFrame, dates: Sequence[str], until: Iterable[str] = ()) -> list[str]:
-    """Return the names of the parts of some columns: the weekday, the hour where there is one, and ages.
+    """Return the names of the parts of some columns: the weekday, the hour where records differ in it, and ages.
 
-    Ages are days before the dates `until`, such as the time of a record; the hour of a date without a time is none.
+    Ages are days before the dates `until`, such as the time of a record.
 
     Examples
     --------
+    >>> from datetime import date, datetime
     >>> import polars as pl
     >>> from stakes._dates import parts_of
-    >>> frame = pl.select(born=pl.date(1980, 5, 1), seen=pl.datetime(2024, 1, 1, 9))
+    >>> seen = [datetime(2024, 1, 1, 9), datetime(2024, 1, 1, 17)]
+    >>> frame = pl.DataFrame({"born": [date(1980, 5, 1)] * 2, "seen": seen})
     >>> parts_of(frame, ["born", "seen"], until=["seen"])
     ['born: weekday', 'born: days before seen', 'seen: weekday', 'seen: hour']
     """

@@ -237,6 +237,9 @@ def test_the_promise_holds_on_new_records_where_true_values_would_leak(tmp_path:
     options: dict[str, Any] = {"methods": ["bg"], "trees": 10, "folds": 3, "metacost": "none", "jobs": 1}
     honest = Study(loaded(made, tmp_path), out=tmp_path / "honest", **options).run().summary
     leak = {"after": (), "drop": "donation", "fn_cost": "coalesce(donation - 0.68, 0)"}
+    with pytest.raises(StudyError, match="--fn-cost gives the class away"):
+        Study(loaded(made, tmp_path, **leak), out=tmp_path / "refused", **options).run()
+    leak["allow"] = "fn_cost"
     leaking = Study(loaded(made, tmp_path, **leak), out=tmp_path / "leaking", **options).run().summary
     new = chance(20_000)
     true = np.where(new["gave"], new["donation"].fill_null(0).to_numpy() - 0.68, 0)

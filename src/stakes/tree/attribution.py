@@ -55,7 +55,9 @@ def attribute(
 
     Examples
     --------
+    >>> import numpy as np
     >>> from stakes import CostTreeClassifier
+    >>> from stakes.table import Table
     >>> from stakes.tree.attribution import LeafValues, attribute, expected
     >>> tree = CostTreeClassifier(max_depth=1).fit([[1.0, 0.0], [2.0, 0.0], [3.0, 0.0], [4.0, 0.0]], [0, 0, 0, 1])
     >>> trees, bins = tree.members_.trees, tree.binning_.transform(Table(np.array([[1.0, 0.0], [4.0, 0.0]])))
