@@ -13,6 +13,7 @@ from stakes.decision.decision import CHOICES
 from stakes.exceptions import DecisionError
 
 BY_ERROR = ("log_odds", "accuracy", "exp_odds", "squared_odds")
+PRUNED = ("pruned", "pruned_error", "pruned_margin")
 
 
 def valid(leaf, member, output, vote_weight, calibration, threshold) -> bool:  # type: ignore[no-untyped-def]
@@ -68,7 +69,7 @@ def test_validation_records_are_needed_by_what_is_chosen_on_them_and_by_nothing_
     ):
         decision = Decision(member=member, vote_weight=weight, calibration=calibration, threshold=threshold)  # type: ignore[arg-type]
         chosen = (
-            member == "tuned", threshold == "tuned", weight in BY_ERROR,
+            member == "tuned", threshold == "tuned", weight in BY_ERROR + PRUNED,
             calibration not in (None, "logistic", "logistic_bounded"),
         )  # fmt: skip
         assert decision.needs_validation == any(chosen)
