@@ -28,6 +28,7 @@ from stakes.decision.reader import Reader, Votes
 from stakes.delivered import DeliveredClassifier
 from stakes.gradient_boosting import BoostedTrees
 from stakes.teams.blends import Blend
+from stakes.teams.classifiers import OutOfFold
 from stakes.tree.binning import Binning
 from stakes.tree.nodes import BINS, FeatureBins, Nodes
 
@@ -309,9 +310,15 @@ def _check_binning(binning: Binning, n_features: int) -> None:
 
 
 def _check_validation(validation: ValidationRecords, members: Any, n_features: int) -> None:
-    require(vars(validation).keys() == {"records", "_unseen"})
+    of_blend = {"scores", "folds"} if isinstance(validation, OutOfFold) else set()
+    require(vars(validation).keys() == {"records", "_unseen"} | of_blend)
     records, unseen = validation.records, validation._unseen
     n = len(records.positive)
+    if isinstance(validation, OutOfFold):
+        scores, folds = validation.scores, validation.folds
+        require(records.X is None and unseen is None and scores.ndim == 2)
+        require(_is_array(scores, np.float64, n, scores.shape[1]) and np.isfinite(scores).all())
+        require(_is_array(folds, np.intp, n) and _within(folds, n))
     require(_is_array(records.positive, np.bool_, n) and records.costs.n_records in (None, n))
     require(records.known_costs is None or records.known_costs.n_records in (None, n))
     require(records.weight is None or (_is_array(records.weight, np.float64, n) and (records.weight >= 0).all()))

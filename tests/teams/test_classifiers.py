@@ -1,5 +1,6 @@
 """CostTeamClassifier and CostStackingClassifier: from records to a blend of models, and its decisions."""
 
+from copy import deepcopy
 from functools import cache
 from typing import ClassVar
 
@@ -27,7 +28,7 @@ from stakes import (
 from stakes.datasets import make_churn
 from stakes.decision.calibration import fit_calibration
 from stakes.decision.cuts import fit_cuts
-from stakes.exceptions import CostsNeededError, DecisionError
+from stakes.exceptions import CostsNeededError, DecisionError, ModelFileError
 from stakes.metrics import make_cost_scorer, savings_score
 from stakes.teams.blends import Stack, Team
 
@@ -287,6 +288,29 @@ def test_model_files_keep_everything_but_the_records(kind, tmp_path):
     save(clf, tmp_path / "whole.skops", validation=True)
     whole = load(tmp_path / "whole.skops").with_decision(Decision(threshold="tuned"))
     np.testing.assert_array_equal(whole.predict(X), clf.with_decision(Decision(threshold="tuned")).predict(X))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda found: setattr(found, "scores", found.scores[:-1]),
+        lambda found: setattr(found, "scores", np.where(found.scores > 0.5, np.nan, found.scores)),
+        lambda found: setattr(found, "folds", found.folds - 1),
+        lambda found: setattr(found, "folds", found.folds.astype(np.float64)),
+        lambda found: delattr(found, "folds"),
+        lambda found: setattr(found, "_probability", np.zeros(len(found.records))),
+    ],
+    ids=["fewer scores", "no scores", "folds below 0", "folds in between", "no folds", "derived numbers"],
+)
+def test_model_files_with_other_out_of_fold_scores_are_refused(change, tmp_path, monkeypatch):
+    clf = deepcopy(fitted(CostTeamClassifier))
+    monkeypatch.setattr(type(clf.validation_), "__getstate__", lambda self: dict(vars(self)))
+    save(clf, tmp_path / "whole.skops", validation=True)
+    load(tmp_path / "whole.skops")
+    change(clf.validation_)
+    save(clf, tmp_path / "whole.skops", validation=True)
+    with pytest.raises(ModelFileError, match="damaged"):
+        load(tmp_path / "whole.skops")
 
 
 # scikit-learn
