@@ -107,6 +107,34 @@ def test_a_leak_stops_a_study_until_it_is_dropped_or_allowed(tmp_path: Path) -> 
     assert not [c for c in look(data_of(frame, tmp_path, drop="told"), 0) if c.kind == "leak"]
 
 
+def test_a_leak_by_a_part_of_dates_is_settled_by_their_columns(tmp_path: Path) -> None:
+    """Neither date tells the class, but the days from one to the other do."""
+    frame, rng = base(0), np.random.default_rng(0)
+    opened = pl.Series(rng.integers(0, 3000, N))
+    closed = opened + 500 * frame["y"] + pl.Series(rng.integers(0, 400, N))
+    frame = frame.with_columns(opened=opened.cast(pl.Date), closed=closed.cast(pl.Date))
+    part = "opened: days before closed"
+    with pytest.raises(
+        StudyError, match=f"column '{part}' .*: --drop opened or closed if .*, --allow opened,closed if"
+    ):
+        Study(data_of(frame, tmp_path), out=tmp_path / "study").run()
+    for options, expected in (
+        ({"allow": "opened"}, [(part, "error")]),
+        ({"allow": "opened,closed"}, [(part, "note")]),
+        ({"drop": "opened"}, []),
+        ({"drop": "closed"}, []),
+    ):
+        found = look(data_of(frame, tmp_path, **options), 0)
+        assert [(check.column, check.severity) for check in found if check.kind == "leak"] == expected
+
+
+def test_a_date_is_allowed_with_its_parts(tmp_path: Path) -> None:
+    frame = base(0).with_columns(end=only(DAYS, base(0)["y"] == 1))
+    for allow, severity in (((), "error"), ("end", "note")):
+        found = look(data_of(frame, tmp_path, allow=allow), 0)
+        assert [(check.column, check.severity) for check in found if check.kind == "leak"] == [("end", severity)]
+
+
 def test_costs_that_give_the_class_away_are_leaks(tmp_path: Path) -> None:
     frame = base(3).with_columns(gift=pl.when(pl.col("y") == 1).then(pl.lit(12.5)))
     costs: dict[str, Any] = {"fp_cost": 0.68, "fn_cost": "coalesce(gift, 0)", "drop": "gift"}

@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from stakes._dates import sources_of
 from stakes._expressions import parse
 from stakes.exceptions import StudyError
 from stakes.study.drift import Watch, profile
@@ -131,9 +132,16 @@ def _leaks(data: StudyData, learning: NDArray[np.intp], rng: np.random.Generator
     """Return the features and costs that give the class away."""
     positive, allowed = data.positive[learning], set(data.allow)
     found = []
-    for name, evidence in leaks(data.frame[learning], positive, rng).items():
-        option = f"--drop {name} if it is known only afterwards, --allow {name} if it is known when deciding"
-        severity = NOTE if name in allowed else ERROR
+    leaking = leaks(data.frame[learning], positive, rng)
+    for name, evidence in leaking.items():
+        columns = _columns_of(name, data)
+        if name not in columns and leaking.keys() & set(columns):
+            continue  # a part of a date that is named itself
+        option = (
+            f"--drop {' or '.join(columns)} if it is known only afterwards, "
+            f"--allow {','.join(columns)} if it is known when deciding"
+        )
+        severity = NOTE if allowed.issuperset(columns) else ERROR
         found.append(Check("leak", name, f"gives the class away, {evidence}", option, severity))
     if data.costs is None or data.after is not None or data.known_costs is not None:
         return found
@@ -149,6 +157,13 @@ def _leaks(data: StudyData, learning: NDArray[np.intp], rng: np.random.Generator
         severity = NOTE if name in allowed else ERROR
         found.append(Check("leak", None, f"{what} gives the class away, {evidence}", option, severity))
     return found
+
+
+def _columns_of(feature: str, data: StudyData) -> list[str]:
+    """Return the columns of the file that a feature is made of: itself, or the dates that it is a part of."""
+    if feature in data.info.get("features", data.frame.columns):
+        return [feature]
+    return [column for column in sources_of(feature) if column in data.frame.columns]
 
 
 def _repeated(data: StudyData, learning: NDArray[np.intp], test: NDArray[np.intp]) -> list[Check]:
