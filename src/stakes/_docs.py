@@ -42,7 +42,8 @@ pos_label : label, default=None
 [class_weight]
 class_weight : dict or "balanced", default=None
     How often the records of each class count, besides `sample_weight`: a number for each label, or numbers by which
-    both classes weigh the same. What mistakes cost is better told by `fp_cost` and `fn_cost`.
+    both classes weigh the same. In trees whose leaves are pure, weights change the splits alone. What mistakes cost is
+    better told by `fp_cost` and `fn_cost`.
 [costs_and_label]
 {constant_costs}
 cost_estimator : regressor or dict, default=None

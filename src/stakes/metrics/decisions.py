@@ -38,7 +38,7 @@ def total_cost(
     Returns
     -------
     cost : float
-        The sum over all records, each counted by its outcome.
+        The sum over all records, each counted by its outcome. Any cost may be negative, a gain.
 
     Examples
     --------
