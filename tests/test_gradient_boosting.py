@@ -232,6 +232,17 @@ def test_records_without_weight_have_no_effect(numbers):
 
 
 @pytest.mark.parametrize("objective", OBJECTIVES)
+@pytest.mark.parametrize("unit", [2.0**-300, 2.0**300])
+def test_weights_too_large_or_small_for_single_precision_act_as_weights_of_mean_one(numbers, objective, unit):
+    X, y, costs = numbers
+    weight = np.where(np.arange(1500) % 2 == 0, 0.5, 1.5)
+    expected = small(objective).fit(X, y, **costs, sample_weight=weight).predict_proba(X)
+    found = small(objective).fit(X, y, **costs, sample_weight=unit * weight).predict_proba(X)
+    np.testing.assert_allclose(found, expected, rtol=1e-5)
+    assert np.unique(found).size > 10
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES)
 def test_models_come_back_from_files(transactions, objective, tmp_path):
     train, new = transactions
     given = {"fp_cost": 5.0, "fn_cost": new.costs.fn}

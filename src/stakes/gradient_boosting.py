@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -38,6 +39,8 @@ MakeLoss = Callable[[Records], SoftCost]
 FOLDS = 4
 # The L2 regularisation of the expected cost, in mean costs: scores hardly change where less is in the balance.
 DOUBT = 10.0
+# LightGBM keeps weights in single precision: weights whose mean is outside of these bounds are rescaled to a mean of 1.
+WEIGHT_BOUNDS = (1e-30, 1e30)
 
 
 class BoostedTrees:
@@ -247,6 +250,8 @@ class CostGradientBoostingClassifier(MemberClassifier):
     def _train(self, records: Records, X: Any, rng: np.random.Generator) -> ValidationRecords | None:
         del X  # the encoded features are in the records
         records, _ = without_zero_weights(records, records.X)
+        if (weight := records.weight) is not None and not WEIGHT_BOUNDS[0] <= weight.mean() <= WEIGHT_BOUNDS[1]:
+            records = replace(records, weight=weight / weight.mean())
         objective, params = OBJECTIVES[self.objective], self._params(rng)
         boosters = [self._boost(records, params)]
         if objective.loss is not None:
