@@ -5,7 +5,7 @@
 DIRECTORY has public data sets with record costs as Parquet files. A study that is finished is not run again, so that
 the benchmark can be interrupted, and run in parts. For each data set and split a line is printed:
 
-    set split | recommended | expected (90% interval) | delivered file | gb by T_cs | lr by T_cs | best on test
+    set split | recommended | expected (90% interval) | delivered file | LightGBM by T_cs | lr by T_cs | best on test
 
 All but the promise are on test records, and all are savings: 1 - cost / the cheaper of acting on none and on all.
 """
@@ -124,7 +124,7 @@ SETS: dict[str, tuple[str, Callable[[pl.DataFrame], Made]]] = {
 
 
 def measure(directory: Path, out: Path, name: str, split: int, trees: int) -> list[float]:
-    """Run or resume one study, print its line, and return its savings: delivered, gb, lr, and the best on test."""
+    """Run or resume one study, print its line, and return its savings: delivered, LightGBM, lr, the best on test."""
     file, make = SETS[name]
     frame, positive, fp, fn = make(pl.read_parquet(directory / f"{file}.parquet"))
     data = StudyData(
@@ -139,7 +139,7 @@ def measure(directory: Path, out: Path, name: str, split: int, trees: int) -> li
     found = [savings_score(positive[test].astype(int), decided, **given)]
     base = min(summary["money"]["nothing"], summary["money"]["everything"])
     costs = {rival["name"]: rival["cost"] for rival in summary["money"]["rivals"]}
-    found += [1 - costs[rival] / base if rival in costs else np.nan for rival in ("gb", "lr")]
+    found += [1 - costs[rival] / base if rival in costs else np.nan for rival in ("lgbm", "lr")]
     found.append(summary["leaderboards"]["test"][0]["test"])
     chosen, expected = summary["chosen"], summary["chosen"]["expected"]
     promise = f"{expected['value']:.3f} ({expected['low']:.3f} to {expected['high']:.3f})"
@@ -162,7 +162,7 @@ def main() -> None:
     pairs = [(name, split) for name in asked.sets.split(",") for split in map(int, asked.splits.split(","))]
     rows = [measure(asked.directory, asked.out, name, split, asked.trees) for name, split in pairs]
     means = np.nanmean(rows, axis=0)
-    print("means: delivered {:.3f}, gb {:.3f}, lr {:.3f}, best on test {:.3f}".format(*means))
+    print("means: delivered {:.3f}, LightGBM {:.3f}, lr {:.3f}, best on test {:.3f}".format(*means))
 
 
 if __name__ == "__main__":

@@ -69,6 +69,7 @@ def test_the_catalogue_has_all_rows_of_the_papers_table_and_all_prefixes():
         "csrdf",
         "gb",
         "wgb",
+        "lgbm",
         "csgb",
         "lr",
         "adamec",
@@ -156,7 +157,7 @@ def test_gradient_boosting_takes_every_calibration_and_threshold(churn):
     numbers = X.select("monthly_charges", "tenure").to_numpy()
     for calibration in (None, "platt", "isotonic"):
         for threshold in ("half", "cost", "tuned"):
-            for name in ("gb", "wgb", "csgb"):
+            for name in ("gb", "lgbm", "wgb", "csgb"):
                 classifier = make_classifier(
                     name, n_estimators=3, refinement=1, calibration=calibration, threshold=threshold, random_state=0
                 )

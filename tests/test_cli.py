@@ -68,7 +68,7 @@ def test_a_study_prints_its_result_and_leaves_its_files(studied: tuple[Path, Any
     best = pl.read_csv(out / "leaderboard.csv").row(0, named=True)
     assert best["name"] in result.stdout
     names = set(pl.read_csv(out / "leaderboard.csv")["name"])
-    assert {"tree", "bg", "dm-bg", "lr", "gb", "team"} <= names
+    assert {"tree", "bg", "dm-bg", "lr", "lgbm", "team"} <= names
 
 
 def test_the_same_command_again_gives_the_same_and_another_one_is_refused(studied: tuple[Path, Any]) -> None:

@@ -405,8 +405,15 @@ def _others() -> Iterator[Method]:
         by_threshold,
         name="gb",
         family="gradient boosting",
-        description="gradient boosting (LightGBM), decided by T_cs",
+        description="gradient boosting of small, bounded trees (LightGBM), decided by T_cs",
         make=boosted,
+    )
+    yield replace(
+        by_threshold,
+        name="lgbm",
+        family="gradient boosting",
+        description="LightGBM with its own defaults, decided by T_cs",
+        make=replace(boosted, own={**boosted.own, "num_leaves": 31, "max_delta_step": 0.0, "reg_lambda": 0.0}),
     )
     yield Method(
         name="wgb",

@@ -15,11 +15,11 @@ from stakes.measures import MEASURES
 __all__ = ["QUICK", "REAL", "RIVALS", "Config", "Unit", "by_promise", "plan_units", "settings_for", "training_costs"]
 
 # What most people would use instead: part of every study.
-RIVALS = ("lr", "gb")
+RIVALS = ("lr", "lgbm")
 # Enough to see which way to go, in a minute or two; the most promising ones first.
 QUICK = (
-    *RIVALS, "rf", "dm-rf", "rdf", "dm-rdf", "bg", "dm-bg", "wrf", "cprbg", "dm-cprbg", "uprdf", "dm-uprdf", "urf",
-    "ab", "ac2", "asb", "acost", "dab", "csrf", "cstree", "tree",
+    *RIVALS, "gb", "rf", "dm-rf", "rdf", "dm-rdf", "bg", "dm-bg", "wrf", "cprbg", "dm-cprbg", "uprdf", "dm-uprdf",
+    "urf", "ab", "ac2", "asb", "acost", "dab", "csrf", "cstree", "tree",
 )  # fmt: skip
 # Cost ratios that are tried where costs are only a remedy for class imbalance.
 RATIOS = (1, 2, 5, 10, 20, 50, 100, 200, 500)

@@ -149,7 +149,7 @@ class Study:
     ...     data = load_data(path, target="churned", fp_cost="2 * monthly_charges", fn_cost="12 * monthly_charges")
     ...     study = Study(data, out=path.with_name("results"), methods=["wrf"], trees=5, folds=3, jobs=1)
     ...     board = study.run().leaderboard
-    >>> {"wrf", "lr", "gb"} <= set(board["method"])
+    >>> {"wrf", "lr", "lgbm"} <= set(board["method"])
     True
     """
 

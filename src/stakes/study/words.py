@@ -14,6 +14,7 @@ __all__ = ["decision_words", "model_words"]
 MODELS = {
     "lr": "logistic regression",
     "gb": "gradient boosting",
+    "lgbm": "LightGBM as it comes",
     "wgb": "gradient boosting weighted by cost",
     "csgb": "gradient boosting by expected cost",
     "adamec": "AdaBoost",
