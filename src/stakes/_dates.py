@@ -36,7 +36,7 @@ def parts_of(frame: pl.DataFrame, dates: Sequence[str], until: Iterable[str] = (
     found = []
     for name in dates:
         found.append(f"{name}: weekday")
-        if isinstance(frame.schema[name], pl.Datetime) and frame.get_column(name).dt.hour().n_unique() > 1:
+        if isinstance(frame.schema[name], pl.Datetime) and frame.get_column(name).dt.hour().drop_nulls().n_unique() > 1:
             found.append(f"{name}: hour")
         found += [
             f"{name}: days before {other}"

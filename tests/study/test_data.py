@@ -585,7 +585,8 @@ def test_a_file_in_batches_is_the_file_as_a_whole(
         return
     kinds = data.info["features"]
     whole = conform(pl.concat(read_batches(path, size)), kinds, source="x")
-    expected = data.frame.cast({name: pl.Float64 for name, kind in kinds.items() if kind == "number"})
+    # Parts of dates are made of what was read.
+    expected = data.frame.select(kinds).cast({name: pl.Float64 for name, kind in kinds.items() if kind == "number"})
     assert whole.equals(expected)
 
 
