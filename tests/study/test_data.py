@@ -586,7 +586,9 @@ def test_a_file_in_batches_is_the_file_as_a_whole(
     kinds = data.info["features"]
     whole = conform(pl.concat(read_batches(path, size)), kinds, source="x")
     # Parts of dates are made of what was read.
-    expected = data.frame.select(kinds).cast({name: pl.Float64 for name, kind in kinds.items() if kind == "number"})
+    expected = data.frame.select(list(kinds)).cast(
+        {name: pl.Float64 for name, kind in kinds.items() if kind == "number"}
+    )
     assert whole.equals(expected)
 
 
