@@ -28,11 +28,8 @@ collect_ignore_glob = ["*conftest.py"]
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
-    """Run a single file in this process: workers take seconds to start, and only one would have work.
-
-    Otherwise there is a worker more than cores, because some tests wait for processes that they have started.
-    """
-    return 0 if len(config.args) == 1 and ".py" in config.args[0] else (os.cpu_count() or 1) + 1
+    """Run a single file in this process: workers take seconds to start, and only one would have work."""
+    return 0 if len(config.args) == 1 and ".py" in config.args[0] else None
 
 
 @pytest.fixture(scope="session")
