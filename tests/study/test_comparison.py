@@ -227,6 +227,8 @@ def test_what_cannot_be_compared_is_said(tmp_path):
         compare([tmp_path / "a"], measure="g_mean")
     with pytest.raises(StudyError, match="cannot be compared by 'acted'"):
         compare([tmp_path / "a"], measure="acted")
+    with pytest.raises(StudyError, match="cannot be compared by 'cost': choose one of savings"):
+        compare([tmp_path / "a"], measure="cost")
     (tmp_path / "a" / "results.parquet").write_bytes(b"no")
     with pytest.raises(StudyError, match="cannot be read as a finished study"):
         compare([tmp_path / "a"])

@@ -28,6 +28,8 @@ __all__ = ["Comparison", "Place", "compare"]
 
 # Figures that differ by less are equal in practice: one point of savings, or of a rate.
 ROPE = 0.01
+# Amounts of different data sets are not of the same money, or of as many records.
+IN_MONEY = ("cost", "profit")
 
 
 @dataclass(frozen=True)
@@ -123,9 +125,9 @@ def compare(
     >>> found.figures.shape[0]
     2
     """
-    if measure not in MEASURES or not MEASURES[measure].compares:
-        names = ", ".join(name for name, known in MEASURES.items() if known.compares)
-        raise StudyError(f"methods cannot be compared by {measure!r}: choose one of {names}")
+    comparable = [name for name, known in MEASURES.items() if known.compares and name not in IN_MONEY]
+    if measure not in comparable:
+        raise StudyError(f"methods cannot be compared by {measure!r}: choose one of {', '.join(comparable)}")
     sources = read_studies([Path(study) for study in studies], measure)
     table = figures_of(sources, measure)
     n_sets = table["data"].n_unique()

@@ -13,20 +13,10 @@ from stakes.exceptions import StudyError
 from stakes.measures import MEASURES
 from stakes.study.columns import OUT_OF_FOLD, TEST
 
-__all__ = ["ONE_OF_EACH", "Source", "figures_of", "read_studies"]
+__all__ = ["Source", "figures_of", "read_studies"]
 
-# What tells models of a study apart, in the words of its results.
-ONE_OF_EACH = (
-    "method",
-    "train_costs",
-    "decision_costs",
-    "leaf",
-    "member",
-    "output",
-    "vote_weight",
-    "calibration",
-    "threshold",
-)
+# The columns that describe a model.
+DESCRIBED_BY = ("method", "train_costs", "leaf", "member", "vote_weight", "calibration", "threshold")
 
 
 @dataclass(frozen=True)
@@ -35,9 +25,7 @@ class Source:
 
     directory: Path
     data: str  # the name of the data set
-    n_test: int
     seed: int
-    version: str
     results: pl.DataFrame
 
 
@@ -57,15 +45,14 @@ def _read(directory: Path, measure: str) -> list[Source]:
             raise StudyError(f"{directory} is no finished study, nor has it any: there is no summary.json")
         return [source for path in inside for source in _read(path, measure)]
     try:
-        told = json.loads(summary.read_text(encoding="utf-8"))
-        question = told["question"]
+        question = json.loads(summary.read_text(encoding="utf-8"))["question"]
         results = pl.read_parquet(directory / "results.parquet", glob=False)
     except (OSError, ValueError, KeyError, TypeError, pl.exceptions.PolarsError) as error:
         raise StudyError(f"{directory} cannot be read as a finished study ({error}): run it again") from error
-    needed = {"name", *ONE_OF_EACH, f"{OUT_OF_FOLD}_{measure}", f"{TEST}_{measure}"}
+    needed = {"name", *DESCRIBED_BY, f"{OUT_OF_FOLD}_{measure}", f"{TEST}_{measure}"}
     if missing := needed - set(results.columns):
         raise StudyError(f"{directory}: its results have no {', '.join(sorted(missing))}; compare by another --measure")
-    return [Source(directory, question["data"], question["n_test"], question["seed"], told["version"], results)]
+    return [Source(directory, question["data"], question["seed"], results)]
 
 
 def figures_of(sources: list[Source], measure: str) -> pl.DataFrame:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment
 from markupsafe import Markup
 
 import stakes
@@ -17,6 +17,7 @@ from stakes.exceptions import StudyError
 from stakes.measures import MEASURES
 from stakes.study.comparison.compare import ROPE, Comparison
 from stakes.study.comparison.statistics import groups
+from stakes.study.templates import source_of, templates_of
 
 __all__ = ["diagram", "render", "write_figures", "write_page"]
 
@@ -27,17 +28,17 @@ WIDTH, SIDE, TOP, LINE = 900.0, 210.0, 46.0, 18.0
 
 def write_page(comparison: Comparison, path: Path) -> Path:
     """Write the page of a comparison."""
-    try:
-        write_atomically(path, render(comparison).encode())
-    except OSError as error:
-        raise StudyError(f"cannot write {path}: {error.strerror or error}") from error
-    return path
+    return _write(path, render(comparison))
 
 
 def write_figures(comparison: Comparison, path: Path) -> Path:
     """Write the figure of each method on each data set, as CSV."""
+    return _write(path, comparison.figures.write_csv())
+
+
+def _write(path: Path, content: str) -> Path:
     try:
-        write_atomically(path, comparison.figures.write_csv().encode())
+        write_atomically(path, content.encode())
     except OSError as error:
         raise StudyError(f"cannot write {path}: {error.strerror or error}") from error
     return path
@@ -57,7 +58,7 @@ def render(comparison: Comparison) -> str:
             rope=measure.write(ROPE),
             rows=comparison.figures.to_dicts(),
             version=stakes.__version__,
-            style=Markup(_source("comparison.css")),
+            style=Markup(source_of(_templates(), "comparison.css")),
         )
     )
 
@@ -101,23 +102,10 @@ def diagram(comparison: Comparison) -> dict[str, Any] | None:
 
 @cache
 def _templates() -> Environment:
-    templates = Environment(
-        loader=PackageLoader("stakes.study.comparison"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    templates = templates_of("stakes.study.comparison")
     templates.filters |= {"percent": percent, "p": _p_value}
     return templates
 
 
 def _p_value(p: float) -> str:
     return "< 0.001" if p < 0.001 else f"{p:.3f}"
-
-
-def _source(name: str) -> str:
-    """Return a file next to the templates as it is."""
-    loader = _templates().loader
-    assert loader is not None
-    return loader.get_source(_templates(), name)[0]

@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined, TemplateError
+from jinja2 import Environment, TemplateError
 from markupsafe import Markup
 
 from stakes.exceptions import StudyError
@@ -18,6 +18,7 @@ from stakes.study.report import wording
 from stakes.study.report.card import model_card
 from stakes.study.report.view import prepare, printable
 from stakes.study.store import write_own
+from stakes.study.templates import source_of, templates_of
 from stakes.study.words import decision_words, model_words
 
 __all__ = ["render", "render_card", "write_report"]
@@ -51,12 +52,12 @@ def write_report(directory: Path) -> Path:
 def render(summary: dict[str, Any]) -> str:
     """Return the report of a summary as one HTML page: the same summary, the same bytes."""
     templates = _templates()
-    script = _line_ends("".join(_source(templates, name) for name in SCRIPTS))
+    script = _line_ends("".join(source_of(templates, name) for name in SCRIPTS))
     return templates.get_template("report.html").render(
         prepare(summary),
         # Second to escaping: only this script may run.
         script_hash=_hash(script),
-        style=Markup(_source(templates, "style.css")),
+        style=Markup(source_of(templates, "style.css")),
         script=Markup(script),
     )
 
@@ -77,13 +78,7 @@ def _markdown(text: str) -> str:
 
 @cache
 def _templates() -> Environment:
-    templates = Environment(
-        loader=PackageLoader("stakes.study.report"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    templates = templates_of("stakes.study.report")
     filters = ("check_words", "count", "money", "percent", "score", "training")
     templates.filters |= {name: getattr(wording, name) for name in filters}
     templates.filters |= {"model": model_words, "decision": decision_words}
@@ -91,12 +86,6 @@ def _templates() -> Environment:
     templates.tests["known"] = wording.known
     templates.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "allow_nan": False}
     return templates
-
-
-def _source(templates: Environment, name: str) -> str:
-    """Return a file next to the templates as it is."""
-    assert templates.loader is not None
-    return templates.loader.get_source(templates, name)[0]
 
 
 def _line_ends(text: str) -> str:
