@@ -147,3 +147,13 @@ def test_a_scorer_gives_probabilities_to_metrics_that_want_them() -> None:
     scorer = make_cost_scorer(expected_cost, response_method="predict_proba")
     assert scorer(model, p[:, None], y, **costs) == -expected_cost(y, np.full(y.size, y.mean()), **costs)
     assert "response_method='predict_proba'" in repr(scorer)
+
+
+def test_campaigns_that_cannot_pay_and_negative_costs_are_refused() -> None:
+    y, p = [0, 1, 0, 1], [0.1, 0.9, 0.2, 0.8]
+    with pytest.raises(ValueError, match="incentive_cost=300 is not below clv=200"):
+        emp_churn_score(y, p, incentive_cost=300)
+    with pytest.raises(ValueError, match="contact_cost"):
+        emp_churn_score(y, p, contact_cost=-1.0)
+    with pytest.raises(ValueError, match="roi"):
+        emp_credit_score(y, p, roi=-0.1)

@@ -237,6 +237,10 @@ def emp_churn_score(
 
     for name, value in {"alpha": alpha, "beta": beta, "clv": clv}.items():
         check_value(name, value, number(1e-9, 1e9))
+    for name, value in {"incentive_cost": incentive_cost, "contact_cost": contact_cost}.items():
+        check_value(name, value, number(0, 1e9))
+    if incentive_cost >= clv:
+        raise ValueError(f"incentive_cost={incentive_cost} is not below clv={clv}: no customer is worth keeping")
     hull = _roc_hull(y_true, y_score, sample_weight, pos_label)
     return _expected_maximum(*hull, clv - incentive_cost, -contact_cost, incentive_cost + contact_cost, mass)
 
@@ -284,6 +288,7 @@ def emp_credit_score(
     """
     for name, value in {"no_loss": no_loss, "full_loss": full_loss, "no_loss + full_loss": no_loss + full_loss}.items():
         check_value(name, value, number(0, 1))
+    check_value("roi", roi, number(0, 1e9))
     between = 1 - no_loss - full_loss
 
     def mass(share: Floats) -> tuple[Floats, Floats]:
