@@ -26,6 +26,7 @@ from stakes.exceptions import NoEffectWarning
 from stakes.records import Records
 from stakes.sampling.base import MemberSampler
 from stakes.sampling.registry import make_sampler
+from stakes.tree.binning import Binned
 from stakes.tree.trees import Trees
 
 __all__ = ["EnsembleClassifier", "without_zero_weights"]
@@ -96,8 +97,8 @@ class EnsembleClassifier(RoutesToEstimator, MemberClassifier):
         return prunes or super()._needs_validation()
 
     def _read(self, X: Any, *, reset: bool) -> Any:
-        if self._tree is None:
-            return check_features(self, X, reset=reset)
+        if self._tree is None:  # other models than our trees do not take bins
+            return check_features(self, X.X if isinstance(X, Binned) else X, reset=reset)
         return self._bin(X, self._tree.max_bins, reset=reset)
 
     def _bin_new(self, X: Any) -> Any:

@@ -17,7 +17,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from stakes import Costs, CostTreeClassifier, make_classifier
+from stakes import Costs, CostTreeClassifier, list_methods, make_classifier
 from stakes.datasets import make_churn
 from stakes.decision.calibration import fit_calibration
 from stakes.exceptions import ClassMeansWarning, CostsNeededError, StudyError
@@ -56,6 +56,12 @@ def churn_data(n: int = 500, costs: bool = True, **more: object) -> StudyData:
 def study(out: Path, data: StudyData | None = None, **options: object) -> Study:
     asked = {"methods": METHODS, "trees": 4, "folds": 3, "train_costs": ("record", "class means"), "jobs": 1}
     return Study(data or churn_data(), out=out, **{**asked, **options})
+
+
+def test_every_method_can_be_studied(tmp_path: Path):
+    found = study(tmp_path / "all", churn_data(200), methods=("all",), trees=2, folds=2, metacost="none").run()
+    names = {name.removeprefix("mc-").removeprefix("dm-") for name in list_methods().names}
+    assert names - {name.removeprefix("dm-") for name in found.results["name"]} == set()
 
 
 @pytest.fixture(scope="module")
