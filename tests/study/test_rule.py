@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 import numpy as np
 
-from stakes import Costs
+from stakes import Costs, Decision
 from stakes.study.choice import Bootstrap, Choice, MeanLoss, Rule, allowed_share, blocks, choose
 from stakes.study.recommend import _reason
 
@@ -64,11 +66,12 @@ def test_a_rival_is_taken_where_it_is_no_worse() -> None:
 
 
 def test_the_reason_tells_two_decisions_of_one_method_apart() -> None:
-    rows = [{"name": "lr", "description": words, "follows_costs": True} for words in ("above T_cs", "calibrated")]
+    decisions = [Decision(output="average", calibration=way, threshold="cost") for way in (None, "platt")]
+    rows = [{**asdict(decision), "name": "lr", "follows_costs": True} for decision in decisions]
     loss = np.array([1.0, 0.99])
     found = Choice(chosen=0, best=1, follower=0, expected=1.0, low=0.9, high=1.1, optimism=0.0)
     reason = _reason(found, Bootstrap(loss, loss[None], loss[None]), rows, None)
-    assert "lr (calibrated) is better by 1.0% out of fold" in reason
+    assert "the same model by calibrated probability above break-even is better by 1.0% out of fold" in reason
 
 
 def test_limits_hold_on_new_records_with_the_confidence_stated() -> None:

@@ -16,6 +16,7 @@ from stakes.study.choice import AnyLoss, Bootstrap, Candidates, Choice, MeanLoss
 from stakes.study.columns import OUT_OF_FOLD, unpack
 from stakes.study.leaderboard import ranked, rivals, trained
 from stakes.study.plan import Config
+from stakes.study.words import decision_words, model_words
 
 __all__ = ["Difference", "Expected", "Recommendation", "drawn_costs", "interval_of", "recommend"]
 
@@ -142,6 +143,9 @@ def _reason(choice: Choice, bootstrap: Bootstrap, rows: list[dict[str, Any]], re
     """Return why the recommended model is recommended, and not the one that is best out of fold."""
     chosen, best = rows[choice.chosen], rows[choice.best]
 
+    def words(row: dict[str, Any]) -> str:
+        return f"{row['name']} ({model_words(row['name'])})"
+
     def by(i: int, j: int) -> str:
         """Return by how much `j` is better than `i`."""
         return f"{bootstrap.difference(i, j)[0] / (abs(bootstrap.all[i]) or 1.0):.1%}"
@@ -152,7 +156,7 @@ def _reason(choice: Choice, bootstrap: Bootstrap, rows: list[dict[str, Any]], re
         if start is None:
             return "It is the best out of fold."
         better = by(start, choice.chosen)
-        return f"It is better than {rows[start]['name']}, which follows costs, by {better} out of fold, beyond noise."
+        return f"It is better than {words(rows[start])}, which follows costs, by {better} out of fold, beyond noise."
     if choice.chosen == choice.best:
         return f"It is the best out of fold, and {follows}."
     if choice.chosen == reference:
@@ -160,9 +164,9 @@ def _reason(choice: Choice, bootstrap: Bootstrap, rows: list[dict[str, Any]], re
     elif start is None or choice.chosen == start or bootstrap.all[choice.chosen] > bootstrap.all[start]:
         found = f"It is simple, and {follows}"
     else:
-        found = f"It is simple, no worse out of fold than {rows[start]['name']}, and {follows}"
+        found = f"It is simple, no worse out of fold than {words(rows[start])}, and {follows}"
     better = by(choice.chosen, choice.best)
-    other = best["name"] if best["name"] != chosen["name"] else f"{best['name']} ({best['description']})"
+    other = words(best) if best["name"] != chosen["name"] else f"the same model by {decision_words(best)}"
     return f"{found}; {other} is better by {better} out of fold, which is within noise."
 
 
