@@ -363,7 +363,7 @@ def test_the_larger_cp_the_smaller_the_tree_and_each_split_lowers_the_training_e
 @pytest.mark.parametrize(
     ("parameter", "value", "message"),
     [
-        ("criterion", "mse", "choose from 'gini', 'entropy', 'gain_ratio', 'cost'"),
+        ("criterion", "mse", "choose from 'gini', 'entropy', 'gain_ratio', 'cost', 'log_loss'"),
         ("pruning", "alpha", "choose from None, 'cost_complexity', 'reduced_error'"),
         ("pruning_measure", "auc", "choose from 'error', 'cost'"),
         ("leaf", "platt", "choose from 'frequency', 'laplace'"),
@@ -372,6 +372,8 @@ def test_the_larger_cp_the_smaller_the_tree_and_each_split_lowers_the_training_e
         ("min_samples_split", 1, "whole number of at least 2"),
         ("min_samples_leaf", 0, "whole number of at least 1"),
         ("min_samples_leaf", True, "whole number of at least 1"),
+        ("min_samples_leaf", 1.5, r"a share in \(0, 1\]"),
+        ("min_weight_fraction_leaf", 0.6, "a number from 0 to 0.5"),
         ("max_features", 0, "whole number of at least 1"),
         ("max_features", 1.5, r"share of the features in \(0, 1\]"),
         ("max_features", "auto", "choose from 'sqrt', 'log2'"),

@@ -18,6 +18,7 @@ __all__ = [
     "classifier",
     "fraction",
     "number",
+    "size",
     "whole",
 ]
 
@@ -71,6 +72,14 @@ def whole(least: int, most: int | None = None, *, optional: bool = False) -> Con
 
     reach = f"of at least {least}" if most is None else f"from {least} to {most}"
     return Constraint(accepts, f"is not valid: give a whole number {reach}{', or None' if optional else ''}")
+
+
+def size(least: int) -> Constraint:
+    """Accept a whole number of at least `least`, or a share of all."""
+    return Constraint(
+        lambda value: whole(least).accepts(value) or (isinstance(value, float | np.floating) and 0 < float(value) <= 1),
+        f"is not valid: give a whole number of at least {least}, or a share in (0, 1]",
+    )
 
 
 def number(least: float, most: float) -> Constraint:

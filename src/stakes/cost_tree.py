@@ -16,7 +16,7 @@ from stakes._docs import documented
 from stakes._member_classifier import CLASS_WEIGHT, CONSTRAINTS, MemberClassifier, ValidationRecords
 from stakes._members import TreeMembers
 from stakes._typing import Bytes
-from stakes._validation import Constraint, boolean, choice, number, whole
+from stakes._validation import Constraint, boolean, choice, number, size, whole
 from stakes.decision.decision import Decision
 from stakes.decision.reader import Votes
 from stakes.exceptions import NoEffectWarning
@@ -31,6 +31,8 @@ from stakes.tree.recipe import TreeRecipe
 from stakes.tree.trees import Trees
 
 __all__ = ["CostTreeClassifier"]
+
+SYNONYMS = {"log_loss": "entropy"}
 
 MAX_FEATURES = Constraint(
     lambda value: (
@@ -48,12 +50,16 @@ class CostTreeClassifier(MemberClassifier):
 
     Parameters
     ----------
-    criterion : {"gini", "entropy", "gain_ratio", "cost"}, default="gini"
-        What a split is judged by. "cost" is the money that it saves when each side takes its cheaper label.
+    criterion : {"gini", "entropy", "log_loss", "gain_ratio", "cost"}, default="gini"
+        What a split is judged by. "cost" is the money that it saves when each side takes its cheaper label; "log_loss"
+        is scikit-learn's other name for "entropy".
     max_depth : int, default=None
         The largest depth; a stump has depth 1.
-    min_samples_split, min_samples_leaf : int, default=2 and 1
-        The least number of records in a node that is split, and in a leaf.
+    min_samples_split, min_samples_leaf : int or float, default=2 and 1
+        The least number of records in a node that is split, and in a leaf; a float is a share of all records.
+    min_weight_fraction_leaf : float, default=0
+        The least weight of a leaf, as a share of that of all records: of sample weights and class weights, and of costs
+        where trees are weighted or split by them.
     max_features : int, float, "sqrt", "log2" or None, default=None
         How many features, drawn anew for each split, are looked at; None for all.
     max_leaf_nodes : int, default=None
@@ -115,10 +121,11 @@ class CostTreeClassifier(MemberClassifier):
 
     _constraints: dict[str, Constraint] = CONSTRAINTS | {
         "class_weight": CLASS_WEIGHT,
-        "criterion": choice(*CRITERIA),
+        "criterion": choice(*CRITERIA, *SYNONYMS),
         "max_depth": whole(1, optional=True),
-        "min_samples_split": whole(2),
-        "min_samples_leaf": whole(1),
+        "min_samples_split": size(2),
+        "min_samples_leaf": size(1),
+        "min_weight_fraction_leaf": number(0, 0.5),
         "max_features": MAX_FEATURES,
         "max_leaf_nodes": whole(2, optional=True),
         "min_impurity_decrease": number(0, inf),
@@ -136,8 +143,9 @@ class CostTreeClassifier(MemberClassifier):
         *,
         criterion: str = "gini",
         max_depth: int | None = None,
-        min_samples_split: int = 2,
-        min_samples_leaf: int = 1,
+        min_samples_split: int | float = 2,
+        min_samples_leaf: int | float = 1,
+        min_weight_fraction_leaf: float = 0.0,
         max_features: int | float | str | None = None,
         max_leaf_nodes: int | None = None,
         min_impurity_decrease: float = 0.0,
@@ -163,6 +171,7 @@ class CostTreeClassifier(MemberClassifier):
         self.max_depth = max_depth
         self.min_samples_split = min_samples_split
         self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
         self.max_features = max_features
         self.max_leaf_nodes = max_leaf_nodes
         self.min_impurity_decrease = min_impurity_decrease
@@ -187,7 +196,7 @@ class CostTreeClassifier(MemberClassifier):
     def recipe(self, names: list[str] | None = None) -> TreeRecipe:
         """Return the parameters that make the tree; those about features only where their names are given."""
         return TreeRecipe(
-            self.criterion,
+            SYNONYMS.get(self.criterion, self.criterion),
             self.max_depth,
             self.min_samples_split,
             self.min_samples_leaf,
@@ -200,6 +209,7 @@ class CostTreeClassifier(MemberClassifier):
             self.min_impurity_decrease,
             self.ccp_alpha,
             () if names is None else self._signs(names),
+            self.min_weight_fraction_leaf,
         )
 
     def _signs(self, names: list[str]) -> tuple[int, ...]:

@@ -77,6 +77,48 @@ def test_ccp_alpha_prunes_to_the_tree_of_scikit_learn(criterion: str, alpha: flo
     np.testing.assert_allclose(ours.predict_proba(X[:, :1]), theirs.predict_proba(X[:, :1]))
 
 
+@pytest.mark.parametrize("criterion", ["gini", "entropy", "log_loss"])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("least", [0.01, 0.05, 0.2, 0.5])
+def test_min_weight_fraction_leaf_grows_the_tree_of_scikit_learn(criterion: str, weighted: bool, least: float) -> None:
+    weight = 0.1 + X[:, 3] ** 2 if weighted else None
+    options: dict[str, Any] = {"criterion": criterion, "min_weight_fraction_leaf": least}
+    for features in (X[:, :1], np.where(X[:, :1] == 7, np.nan, X[:, :1])):
+        ours = CostTreeClassifier(**options).fit(features, Y, sample_weight=weight)
+        theirs = DecisionTreeClassifier(**options, random_state=0).fit(features, Y, sample_weight=weight)
+        assert ours.get_n_leaves() == theirs.get_n_leaves()
+        np.testing.assert_allclose(ours.predict_proba(features), theirs.predict_proba(features))
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        CostTreeClassifier(criterion="cost", min_weight_fraction_leaf=0.1),
+        CostTreeClassifier(criterion="gain_ratio", max_features=1, min_weight_fraction_leaf=0.1),
+        CostTreeClassifier(min_weight_fraction_leaf=0.1, class_weight="balanced", monotonic_cst=[1, 0, 0, -1]),
+        CostBaggingClassifier(CostTreeClassifier(min_weight_fraction_leaf=0.1), weighted=True, **FEW),
+        CostBoostClassifier(CostTreeClassifier(max_depth=1, min_weight_fraction_leaf=0.1), **FEW),
+    ],
+    ids=str,
+)
+def test_no_leaf_is_lighter_than_min_weight_fraction_leaf(model: Any) -> None:
+    trees = model.fit(X, Y, fp_cost=1, fn_cost=1 + X[:, 3], sample_weight=1 + X[:, 2]).members_.trees
+    weight = trees.nodes.weights.sum(axis=1)
+    assert trees.leaves.size > len(trees)
+    assert (weight[trees.leaves] >= 0.1 * weight[trees.roots][trees.tree_of_leaf] - 1e-9).all()
+
+
+@pytest.mark.parametrize(
+    "limits", [{"min_samples_leaf": 0.07}, {"min_samples_split": 0.31}, {"min_samples_split": 0.001}]
+)
+def test_sizes_of_nodes_may_be_shares_as_in_scikit_learn(limits: dict[str, Any]) -> None:
+    ours = CostTreeClassifier(**limits).fit(X[:, :1], Y)
+    theirs = DecisionTreeClassifier(**limits, random_state=0).fit(X[:, :1], Y)
+    np.testing.assert_allclose(ours.predict_proba(X[:, :1]), theirs.predict_proba(X[:, :1]))
+    stump = CostBoostClassifier(CostTreeClassifier(max_depth=1, min_samples_leaf=0.5), **FEW).fit(X, Y)
+    assert (stump.members_.trees.nodes.counts[stump.members_.trees.leaves].sum(axis=1) >= 150).all()
+
+
 @pytest.mark.parametrize("limits", [{"max_leaf_nodes": 4}, {"min_impurity_decrease": 0.02}, {"ccp_alpha": 0.02}])
 def test_limits_hold_for_the_trees_of_ensembles_and_for_weights(limits: dict[str, Any]) -> None:
     whole = CostBaggingClassifier(CostTreeClassifier(), **FEW).fit(X, Y, sample_weight=1 + X[:, 3])

@@ -58,6 +58,7 @@ class BoostedTrees:
             recipe.max_depth == 1
             and recipe.as_grown
             and not recipe.monotone
+            and not recipe.min_weight_fraction_leaf
             and recipe.criterion != "gain_ratio"
             and looks_at_all
         )
@@ -67,8 +68,7 @@ class BoostedTrees:
         settings = Settings(
             CRITERIA[recipe.criterion],
             1,
-            recipe.min_samples_split,
-            recipe.min_samples_leaf,
+            *recipe.min_sizes(len(records)),
             feature_bins.n_bins.size,
             recipe.break_ties,
             0,

@@ -199,6 +199,8 @@ def _grow(
         add(hist, zero, records, zero, n_rows, features, n_features, count_bits)
         if _is_narrow(counts, 0, count_bits):
             narrow_down(hist, narrow, zero)
+    # A little less than the share: sums of weights are rounded.
+    lightest = settings.min_weight_fraction_leaf * (1.0 - 1e-9) * (weights[0, 0] + weights[0, 1])
 
     while n_pending > 0:
         n_pending -= 1
@@ -217,7 +219,7 @@ def _grow(
             cached = 1
         loss_here = node_loss(criterion, float(weights[node, 1]), float(weights[node, 0]))
         least, most = (0.0, 1.0) if is_free else (bounds[node, 0], bounds[node, 1])
-        totals = Totals(weights[node, 1], weights[node, 0], counts[node, 0] + counts[node, 1], least, most)
+        totals = Totals(weights[node, 1], weights[node, 0], counts[node, 0] + counts[node, 1], least, most, lightest)
         best = find_split(records, start, end, totals, slot, histograms, drawing, feature_bins, settings, scratch)
         if best.feature < 0 or (criterion == COST and not settings.break_ties and best.loss >= loss_here):
             continue

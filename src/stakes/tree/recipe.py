@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import log2, sqrt
+from math import ceil, log2, sqrt
 from numbers import Integral
 
 import numpy as np
@@ -29,8 +29,8 @@ class TreeRecipe:
 
     criterion: str = "gini"
     max_depth: int | None = None
-    min_samples_split: int = 2
-    min_samples_leaf: int = 1
+    min_samples_split: int | float = 2
+    min_samples_leaf: int | float = 1
     max_features: int | float | str | None = None
     cp: float = 0.0
     pruning: str | None = None
@@ -40,6 +40,7 @@ class TreeRecipe:
     min_impurity_decrease: float = 0.0
     ccp_alpha: float = 0.0
     monotone: tuple[int, ...] = ()  # 1 or -1 where the share of positives must not fall or rise with a feature
+    min_weight_fraction_leaf: float = 0.0
 
     @property
     def as_grown(self) -> bool:
@@ -57,6 +58,14 @@ class TreeRecipe:
     def prunes_by_cost(self) -> bool:
         """Whether leaves are those that cost least."""
         return self.pruning is not None and self.pruning_measure == "cost"
+
+    def min_sizes(self, n: int) -> tuple[int, int]:
+        """Return how many of `n` records a node must have to be split, and how many a leaf."""
+        split, leaf = (
+            int(asked) if isinstance(asked, Integral) else ceil(asked * n)
+            for asked in (self.min_samples_split, self.min_samples_leaf)
+        )
+        return max(2, split), max(1, leaf)
 
     def n_features(self, available: int) -> int:
         """Return how many of the available features a split looks at."""
@@ -100,12 +109,12 @@ class TreeRecipe:
         settings = Settings(
             CRITERIA[self.criterion],
             UNLIMITED if self.max_depth is None else self.max_depth,
-            self.min_samples_split,
-            self.min_samples_leaf,
+            *self.min_sizes(int(times.sum())),
             self.n_features(features.size),
             self.break_ties,
             seed,
             self._signs(feature_bins),
+            float(self.min_weight_fraction_leaf),
         )
         nodes = _compact(grow(bins, positive, times, weight, features, feature_bins, settings), weight)
         # What is pruned by cost is labelled by cost (FRAMEWORK 5.4), where no other weights do.

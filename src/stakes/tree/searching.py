@@ -13,7 +13,17 @@ from stakes.tree.histogram import NARROW, Histograms, add, add_feature, add_narr
 from stakes.tree.nodes import FeatureBins
 from stakes.tree.records import TreeRecords
 from stakes.tree.scanning import can_scan_narrow, can_scan_weights, scan_narrow, scan_weights
-from stakes.tree.splitting import NO_SPLIT, Feature, Scratch, Split, Totals, best_split, read_used, sort_by_share
+from stakes.tree.splitting import (
+    NO_SPLIT,
+    Feature,
+    Scratch,
+    Split,
+    Totals,
+    best_split,
+    is_free,
+    read_used,
+    sort_by_share,
+)
 
 __all__ = ["Drawing", "Settings", "can_merge", "find_split"]
 
@@ -35,6 +45,7 @@ class Settings(NamedTuple):
     break_ties: bool  # the cost criterion goes on by its tie-break where no split saves money
     seed: int
     monotone: Int8s = NO_SIGNS  # of all features: 1 or -1 where the share of positives must not fall or rise with it
+    min_weight_fraction_leaf: float = 0.0
 
 
 class Drawing(NamedTuple):
@@ -101,7 +112,8 @@ def find_split(
     one, used, occupied, sums, score, score_bits, narrow_sums, narrow_score, narrow_score_bits = scratch
     is_narrow = count_bits == 0 and totals.count <= NARROW
     monotone = settings.monotone
-    free = monotone.shape[0] == 0
+    ordered = monotone.shape[0] > 0
+    free = not ordered and is_free(totals)
     mergeable = free and can_merge(totals, criterion, min_leaf)
     if n_draw < features.shape[0]:
         for j in range(n_draw):
@@ -124,7 +136,7 @@ def find_split(
                 if look == 0:
                     _draw(features, state, j)
             number = np.int64(features[j])
-            sign = np.int64(0) if free else np.int64(monotone[number])
+            sign = np.int64(monotone[number]) if ordered else np.int64(0)
             feature = Feature(number, j, n_bins[number], categorical[number] != 0, sign)
             merge = mergeable and not feature.categorical
             if slot < 0 or j >= hist.shape[1]:

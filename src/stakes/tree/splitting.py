@@ -24,6 +24,7 @@ __all__ = [
     "Totals",
     "best_split",
     "in_order",
+    "is_free",
     "new_scratch",
     "read_used",
     "sort_by_share",
@@ -54,7 +55,8 @@ NO_SPLIT = Split(np.inf, np.inf, -1, 0, 0, NOT_SEEN, 0)
 class Totals(NamedTuple):
     """Sums over the records of a node: the weights of both classes, and the number of records with multiplicity.
 
-    The shares of positives below the node must be between `least` and `most`.
+    The shares of positives below the node must be between `least` and `most`, and the weight of each child at least
+    `lightest`.
     """
 
     positive: int
@@ -62,6 +64,7 @@ class Totals(NamedTuple):
     count: int
     least: float
     most: float
+    lightest: float
 
 
 class Feature(NamedTuple):
@@ -194,6 +197,12 @@ def in_order(
 
 
 @inlined
+def is_free(totals: Totals) -> bool:
+    """Return whether the children of a node may have any shares of positives, and any weights."""
+    return totals.least <= 0.0 and totals.most >= 1.0 and totals.lightest <= 0.0
+
+
+@inlined
 def best_split(
     best: Split,
     occupied: Ints,
@@ -209,9 +218,9 @@ def best_split(
     A gain ratio counts only for splits with at least the mean gain of all splits of the node (FRAMEWORK 5.1); the
     sum and number serve to find that mean in a first pass, with ``mean_gain=inf``. They are 0 for other criteria.
     """
-    all_p, all_n, all_c, least, most = totals
+    all_p, all_n, all_c, least, most, lightest = totals
     sign = feature.sign
-    free = sign == 0 and least <= 0.0 and most >= 1.0
+    free = sign == 0 and is_free(totals)
     # Missing values of a numeric feature go left or right, whichever is better, or right alone. Those of a
     # categorical one are a category like the others.
     start = 1 if occupied[FIRST, 0] == MISSING and not feature.categorical else 0
@@ -228,7 +237,10 @@ def best_split(
             if c < min_leaf or all_c - c < min_leaf:
                 continue
             left_p, left_n, right_p, right_n = float(p), float(n), float(all_p - p), float(all_n - n)
-            if not free and not in_order(left_p, left_n, right_p, right_n, sign, least, most):
+            if not free and (
+                min(left_p + left_n, right_p + right_n) < lightest
+                or not in_order(left_p, left_n, right_p, right_n, sign, least, most)
+            ):
                 continue
             loss = children_loss(criterion, left_p, left_n, right_p, right_n)
             tie = 0.0

@@ -80,7 +80,7 @@ def _search(
     for bin_ in range(BINS):
         below += hist[block, 0, bin_]
         above += hist[block, 0, BINS + bin_]
-    totals = Totals(above >> count_bits, below >> count_bits, n, 0.0, 1.0)
+    totals = Totals(above >> count_bits, below >> count_bits, n, 0.0, 1.0, 0.0)
     criterion, min_leaf = settings.criterion, settings.min_samples_leaf
     mergeable = can_merge(totals, criterion, min_leaf)
     scratch = new_scratch()
