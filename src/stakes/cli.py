@@ -592,6 +592,8 @@ def _print_result(result: StudyResult) -> None:
     _console().print(_board(result.summary))
     if question["not_tried"]:
         typer.echo(f"Not tried, for want of time: {', '.join(question['not_tried'])}. The same command goes on.")
+    for name, reason in question["not_trained"].items():
+        typer.echo(f"Left out, because it could not be trained on these data: {name} ({reason})")
     typer.echo(f"All of it: {directory}; for people: {directory / 'report.html'}")
     if (directory / "best.skops").exists():
         typer.echo(f"Decide on new records: stakes apply {directory / 'best.skops'} NEW.csv")

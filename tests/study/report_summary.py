@@ -103,7 +103,7 @@ def make_summary(*, imbalance: bool = False) -> dict[str, Any]:
             "n_ensembles": 558, "measure": "balanced_accuracy" if imbalance else "cost", "higher_is_better": imbalance,
             "max_fpr": None, "max_acted": None,
             "train_costs": ["1:5", "1:20"] if imbalance else ["class means", "none", "record"], "decisions": "all",
-            "refit": "learning", "metacost": "best", "not_tried": [], "seed": 0,
+            "refit": "learning", "metacost": "best", "not_tried": [], "not_trained": {}, "seed": 0,
         },
         "chosen": {
             **{key: chosen[key] for key in (*IDENTITY, "out_of_fold", "test", "tpr", "fpr", "acted", "auc")},

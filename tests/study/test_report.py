@@ -211,6 +211,12 @@ def test_methods_that_were_not_tried_are_named(summary: dict[str, Any]) -> None:
     assert "The time limit left 2 methods untried csrf, dab" in words
 
 
+def test_methods_that_could_not_be_trained_are_named_with_the_reason(summary: dict[str, Any]) -> None:
+    assert "could not be trained" not in Reader(render(summary)).words
+    words = Reader(render(changed(summary, question={"not_trained": {"theirs": "worse than random"}}))).words
+    assert "On these data 1 method could not be trained theirs: worse than random" in words
+
+
 def test_costs_of_the_day_are_promised_only_where_the_model_follows_them(summary: dict[str, Any]) -> None:
     follows = Reader(render(changed(summary, chosen={"follows_costs": True}))).words
     does_not = Reader(render(changed(summary, chosen={"follows_costs": False}))).words

@@ -25,10 +25,12 @@ from stakes.metrics import cost_reduction, savings_score, total_cost, tuned_thre
 from stakes.persist import load
 from stakes.records import Records
 from stakes.study import store as store_module
+from stakes.study import study as study_module
 from stakes.study.columns import decision_of, pack
 from stakes.study.data import StudyData
 from stakes.study.findings import _taught
-from stakes.study.plan import Config, by_promise, plan_units
+from stakes.study.plan import Config, Unit, by_promise, plan_units
+from stakes.study.run import UnitResult, run_unit
 from stakes.study.study import Study
 from stakes.table import table_of
 from stakes.tree.binning import Binned, Binning
@@ -62,6 +64,24 @@ def test_every_method_can_be_studied(tmp_path: Path):
     found = study(tmp_path / "all", churn_data(200), methods=("all",), trees=2, folds=2, metacost="none").run()
     names = {name.removeprefix("mc-").removeprefix("dm-") for name in list_methods().names}
     assert names - {name.removeprefix("dm-") for name in found.results["name"]} == set()
+    assert found.summary["question"]["not_trained"] == {}
+
+
+def test_a_method_that_refuses_the_data_does_not_end_the_study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def run_or_fail(data: StudyData, config: Config, unit: Unit, ratios: tuple[str, ...]) -> UnitResult:
+        if unit.method in failing:
+            raise ValueError("worse than random")
+        return run_unit(data, config, unit, ratios)
+
+    monkeypatch.setattr(study_module, "run_unit", run_or_fail)
+    failing = ["rf"]
+    result = study(tmp_path / "some", methods=("tree", "rf")).run()
+    assert result.summary["question"]["not_trained"] == {"rf": "worse than random"}
+    assert result.summary["question"]["not_tried"] == []
+    assert "rf" not in result.results["name"]
+    failing += ["lr", "lgbm"]
+    with pytest.raises(StudyError, match=r"no method could be trained.*rf: worse than random"):
+        study(tmp_path / "none", methods=("rf",)).run()
 
 
 @pytest.fixture(scope="module")

@@ -77,12 +77,16 @@ class Progress:
             self._say()
 
     def done(self, unit: Unit, results: pl.DataFrame, seconds: float | None = None) -> None:
-        """Count a unit that is finished, and the time it took; None if an earlier run has finished it."""
+        """Count a unit that is finished, and the time it took; None if an earlier run has finished it.
+
+        There are no results where it could not be trained.
+        """
         self.finished += 1
         self._waiting[_family(unit)] -= 1
         if seconds is not None:
             self._seconds[_family(unit)].append(seconds)
-        self._look(results)
+        if len(results):
+            self._look(results)
         if self._bar is not None:
             self._bar.update(self._task, advance=1, said=", ".join(filter(None, (self._left(), self._best()))))
         elif self.mode == "plain" and self.finished < self.total and time.monotonic() - self._said >= EVERY:

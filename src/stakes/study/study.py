@@ -232,8 +232,8 @@ class Study:
         refuse_leaks(checks)
         store = Store(self.directory, self._fingerprint())
         with store.opened():
-            findings, not_tried = self._find(store)
-            return self._finish(findings, store, not_tried, checks)
+            findings, left_out = self._find(store)
+            return self._finish(findings, store, left_out, checks)
 
     def save(self, row: int | str, path: Path | str) -> dict[str, Any]:
         """Write the model of another row of the leaderboard to a file, and return the row.
@@ -255,18 +255,27 @@ class Study:
             write_atomically(Path(path), findings.model_file(chosen[0]))
             return chosen[0]
 
-    def _find(self, store: Store) -> tuple[Findings, list[str]]:
-        """Return what was found, and the methods that were not tried for want of time."""
+    def _find(self, store: Store) -> tuple[Findings, dict[str, Any]]:
+        """Return what was found, and the methods that were left out: for want of time, or because training failed."""
         workers = self.jobs or cpu_count()
         with Progress(self.progress, self.units, self.config, workers=workers, time_limit=self.time_limit) as progress:
-            done = self._run(store, progress)
+            done, failed = self._run(store, progress)
+        if not done:
+            raise StudyError(
+                "no method could be trained: " + "; ".join(f"{name}: {why}" for name, why in failed.items())
+            )
         results = pl.concat([done[unit.key] for unit in self.units if unit.key in done])
-        not_tried = sorted({unit.method for unit in self.units if unit.key not in done})
-        return find(results, self.data, self.config, store), not_tried
+        not_tried = {unit.method for unit in self.units if unit.key not in done} - set(failed)
+        left_out = {"not_tried": sorted(not_tried), "not_trained": dict(sorted(failed.items()))}
+        return find(results, self.data, self.config, store), left_out
 
-    def _run(self, store: Store, progress: Progress) -> dict[str, pl.DataFrame]:
-        """Return the results of units by their keys, running those that are not in the store while there is time."""
+    def _run(self, store: Store, progress: Progress) -> tuple[dict[str, pl.DataFrame], dict[str, str]]:
+        """Return the results of units by their keys, running those that are not in the store while there is time.
+
+        The second is why methods could not be trained, by their names.
+        """
         results: dict[str, pl.DataFrame] = {}
+        failed: dict[str, str] = {}
         for unit in self.units:
             found = store.read(unit.key)
             if found is not None:
@@ -277,10 +286,13 @@ class Study:
             tell_before_growing()  # once, and not by every process
         tasks = ((self.config, unit, self.ratios) for unit in self._in_time(missing))
         for done in Workers(self.jobs, self.dask).map(_run_named, self.data, tasks) if missing else ():
-            store.add(done.unit.key, done.rows, done.model)
-            results[done.unit.key] = done.rows
+            if done.failure:
+                failed[done.unit.method] = done.failure
+            else:
+                store.add(done.unit.key, done.rows, done.model)
+                results[done.unit.key] = done.rows
             progress.done(done.unit, done.rows, done.seconds)
-        return results
+        return results, failed
 
     def _in_time(self, units: list[Unit]) -> Iterator[Unit]:
         """Yield units until the time is up; the first one always."""
@@ -290,9 +302,9 @@ class Study:
                 return
             yield unit
 
-    def _finish(self, findings: Findings, store: Store, not_tried: list[str], checks: list[Check]) -> StudyResult:
+    def _finish(self, findings: Findings, store: Store, left_out: dict[str, Any], checks: list[Check]) -> StudyResult:
         model = findings.deliver()
-        summary = summarise(findings, model, not_tried=not_tried) | {"checks": [check._asdict() for check in checks]}
+        summary = summarise(findings, model, **left_out) | {"checks": [check._asdict() for check in checks]}
         results = findings.results.drop(INNER)
         leaderboard = findings.leaderboard().drop(INNER)
         store.write_frame("results.parquet", results)
@@ -330,12 +342,13 @@ def saved_study(directory: Path | str, *, data: Path | str | None = None, progre
 
 
 class _Done(NamedTuple):
-    """A finished unit, with its model as the content of a file."""
+    """A finished unit, with its model as the content of a file; or why it could not be trained."""
 
     unit: Unit
     rows: pl.DataFrame
     model: bytes | None
     seconds: float
+    failure: str = ""
 
 
 def _run_named(data: StudyData, config: Config, unit: Unit, ratios: tuple[str, ...]) -> _Done:
@@ -344,6 +357,8 @@ def _run_named(data: StudyData, config: Config, unit: Unit, ratios: tuple[str, .
         rows, model = run_unit(data, config, unit, ratios)
     except (CostsError, DecisionError, SamplingError) as error:
         raise StudyError(f"{unit.method}, which --methods can leave out: {error}") from error
+    except ValueError as error:  # a model of another package may refuse some data, which is no reason to end a study
+        return _Done(unit, pl.DataFrame(), None, time.monotonic() - started, failure=str(error))
     try:
         content = None if model is None else dumps(model, validation=True, compress=False)
     except ModelFileError:  # of a package that model files do not know: it is trained again where it is needed

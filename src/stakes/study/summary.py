@@ -6,6 +6,7 @@ records (`test`). Amounts of money (`money`) are totals on the test records.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -33,13 +34,20 @@ EXPLAINED = 500  # test records, for the importance of features
 
 
 def summarise(
-    findings: Findings, model: DeliveredClassifier | None, *, not_tried: list[str] | None = None
+    findings: Findings,
+    model: DeliveredClassifier | None,
+    *,
+    not_tried: Sequence[str] = (),
+    not_trained: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
-    """Return the summary of a study; `model` is the recommended one, trained on the learning records."""
+    """Return the summary of a study; `model` is the recommended one, trained on the learning records.
+
+    `not_tried` are methods left out for want of time, `not_trained` those that could not be trained, and why.
+    """
     summary: dict[str, Any] = {
         "version": stakes.__version__,
         "title": findings.data.name,
-        "question": _question(findings, not_tried or []),
+        "question": _question(findings) | {"not_tried": [*not_tried], "not_trained": dict(not_trained or {})},
         "chosen": _chosen(findings),
         "money": None,
         "leaderboards": {part: _board(findings, part) for part in PARTS},
@@ -70,7 +78,7 @@ def summarise(
     return summary
 
 
-def _question(findings: Findings, not_tried: list[str]) -> dict[str, Any]:
+def _question(findings: Findings) -> dict[str, Any]:
     data, config, info = findings.data, findings.config, findings.data.info
     return {
         "data": data.name,
@@ -105,7 +113,6 @@ def _question(findings: Findings, not_tried: list[str]) -> dict[str, Any]:
         "decisions": config.decisions,
         "refit": config.refit,
         "metacost": config.metacost,
-        "not_tried": not_tried,
         "seed": config.seed,
     }
 

@@ -144,6 +144,7 @@ def _limits(summary: Summary) -> Facts:
         "Few positives": f"only {n_positive} of the test records" if n_positive < FEW else "",
         "Fixed threshold": "" if chosen is None or chosen["follows_costs"] else "decisions do not follow other costs",
         "Not tried, for want of time": ", ".join(q["not_tried"]),
+        "Could not be trained": ", ".join(q["not_trained"]),
         "Groups of people": "whether the model errs more on some than on others was not looked at",
     }
     return [(name, value) for name, value in facts.items() if value]
