@@ -53,6 +53,9 @@ class CostTreeClassifier(MemberClassifier):
     criterion : {"gini", "entropy", "log_loss", "gain_ratio", "cost"}, default="gini"
         What a split is judged by. "cost" is the money that it saves when each side takes its cheaper label; "log_loss"
         is scikit-learn's other name for "entropy".
+    splitter : {"best", "random"}, default="best"
+        Which cut of a feature is looked at: the best, or one at random, uniform over the values in the node, as in
+        extremely randomised trees. The best of these cuts is made.
     max_depth : int, default=None
         The largest depth; a stump has depth 1.
     min_samples_split, min_samples_leaf : int or float, default=2 and 1
@@ -96,7 +99,7 @@ class CostTreeClassifier(MemberClassifier):
     {costs_and_label}
     {n_jobs}
     random_state : int, Generator, RandomState or None, default=None
-        Seed of the features drawn and of the records held out.
+        Seed of the features and cuts drawn, and of the records held out.
 
     Attributes
     ----------
@@ -122,6 +125,7 @@ class CostTreeClassifier(MemberClassifier):
     _constraints: dict[str, Constraint] = CONSTRAINTS | {
         "class_weight": CLASS_WEIGHT,
         "criterion": choice(*CRITERIA, *SYNONYMS),
+        "splitter": choice("best", "random"),
         "max_depth": whole(1, optional=True),
         "min_samples_split": size(2),
         "min_samples_leaf": size(1),
@@ -142,6 +146,7 @@ class CostTreeClassifier(MemberClassifier):
         self,
         *,
         criterion: str = "gini",
+        splitter: str = "best",
         max_depth: int | None = None,
         min_samples_split: int | float = 2,
         min_samples_leaf: int | float = 1,
@@ -168,6 +173,7 @@ class CostTreeClassifier(MemberClassifier):
         random_state: Any = None,
     ) -> None:
         self.criterion = criterion
+        self.splitter = splitter
         self.max_depth = max_depth
         self.min_samples_split = min_samples_split
         self.min_samples_leaf = min_samples_leaf
@@ -210,6 +216,7 @@ class CostTreeClassifier(MemberClassifier):
             self.ccp_alpha,
             () if names is None else self._signs(names),
             self.min_weight_fraction_leaf,
+            self.splitter,
         )
 
     def _signs(self, names: list[str]) -> tuple[int, ...]:

@@ -41,6 +41,7 @@ def grow_tree(
     features=None,
     break_ties=True,
     seed=0,
+    random_cuts=False,
 ):
     n, d = bins.shape[0], space.n_bins.size
     features = np.arange(d) if features is None else np.asarray(features)
@@ -52,6 +53,7 @@ def grow_tree(
         d if max_features is None else max_features,
         break_ties,
         seed,
+        random_cuts=random_cuts,
     )
     return grow(
         bins,

@@ -59,6 +59,7 @@ class BoostedTrees:
             and recipe.as_grown
             and not recipe.monotone
             and not recipe.min_weight_fraction_leaf
+            and recipe.splitter == "best"
             and recipe.criterion != "gain_ratio"
             and looks_at_all
         )

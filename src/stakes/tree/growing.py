@@ -166,7 +166,7 @@ def _grow(
 
     # The smaller child is finished before its sibling, so that each histogram kept has at most half the
     # records of the one before: there are as many as doublings.
-    few = FEW_SCORED if criterion == GINI and count_bits == 0 else FEW
+    few = FEW_SCORED if criterion == GINI and count_bits == 0 and not settings.random_cuts else FEW
     n_slots = 1
     while not draws and (few << n_slots) <= 2 * n_rows:
         n_slots += 1

@@ -41,6 +41,7 @@ class TreeRecipe:
     ccp_alpha: float = 0.0
     monotone: tuple[int, ...] = ()  # 1 or -1 where the share of positives must not fall or rise with a feature
     min_weight_fraction_leaf: float = 0.0
+    splitter: str = "best"
 
     @property
     def as_grown(self) -> bool:
@@ -115,6 +116,7 @@ class TreeRecipe:
             seed,
             self._signs(feature_bins),
             float(self.min_weight_fraction_leaf),
+            self.splitter == "random",
         )
         nodes = _compact(grow(bins, positive, times, weight, features, feature_bins, settings), weight)
         # What is pruned by cost is labelled by cost (FRAMEWORK 5.4), where no other weights do.

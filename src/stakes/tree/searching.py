@@ -11,6 +11,7 @@ from stakes._typing import Int8s, Int32s, Uint64s
 from stakes.tree.criteria import GAIN_RATIO, node_loss
 from stakes.tree.histogram import NARROW, Histograms, add, add_feature, add_narrow, pick, pick_narrow
 from stakes.tree.nodes import FeatureBins
+from stakes.tree.random_cuts import at_cut, cut_at_random, scrambled
 from stakes.tree.records import TreeRecords
 from stakes.tree.scanning import can_scan_narrow, can_scan_weights, scan_narrow, scan_weights
 from stakes.tree.splitting import (
@@ -46,6 +47,7 @@ class Settings(NamedTuple):
     seed: int
     monotone: Int8s = NO_SIGNS  # of all features: 1 or -1 where the share of positives must not fall or rise with it
     min_weight_fraction_leaf: float = 0.0
+    random_cuts: bool = False  # one cut of each feature, at random, instead of the best
 
 
 class Drawing(NamedTuple):
@@ -56,14 +58,16 @@ class Drawing(NamedTuple):
 
 
 @inlined
-def _random_below(state: Uint64s, n: int) -> int:
-    """Draw from 0 .. n-1 (splitmix64, and the high half of a product)."""
+def _random_number(state: Uint64s) -> np.uint64:
+    """Draw 64 bits (splitmix64)."""
     state[0] += np.uint64(0x9E3779B97F4A7C15)
-    z = state[0]
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    z = (z ^ (z >> np.uint64(31))) >> np.uint64(32)
-    return np.int64((z * np.uint64(n)) >> np.uint64(32))
+    return scrambled(state[0])
+
+
+@inlined
+def _random_below(state: Uint64s, n: int) -> int:
+    """Draw from 0 .. n-1 (the high half of a product)."""
+    return np.int64(((_random_number(state) >> np.uint64(32)) * np.uint64(n)) >> np.uint64(32))
 
 
 @inlined
@@ -107,14 +111,18 @@ def find_split(
     # Taken apart before the loop over features, whose body is too short to pay for that.
     hist, narrow, count_bits = histograms
     features, state = drawing
-    n_bins, categorical, _ = feature_bins
+    n_bins, categorical, centers = feature_bins
     bins, payload, positive, rows = records
     one, used, occupied, sums, score, score_bits, narrow_sums, narrow_score, narrow_score_bits = scratch
     is_narrow = count_bits == 0 and totals.count <= NARROW
     monotone = settings.monotone
     ordered = monotone.shape[0] > 0
-    free = not ordered and is_free(totals)
-    mergeable = free and can_merge(totals, criterion, min_leaf)
+    at_random = settings.random_cuts
+    # Whether all cuts may be scored at once.
+    scans = not ordered and not at_random and is_free(totals)
+    mergeable = scans and can_merge(totals, criterion, min_leaf)
+    # The cut of a feature depends on this and the feature: both looks at a node see the same cuts.
+    salt = _random_number(state) if at_random else np.uint64(0)
     if n_draw < features.shape[0]:
         for j in range(n_draw):
             _draw(features, state, j)
@@ -142,14 +150,14 @@ def find_split(
             if slot < 0 or j >= hist.shape[1]:
                 add_feature(one, used, bins, payload, positive, rows, start, end, number, count_bits)
             elif is_narrow:
-                if free and can_scan_narrow(narrow, slot, feature, criterion):
+                if scans and can_scan_narrow(narrow, slot, feature, criterion):
                     best, top = scan_narrow(
                         best, top, narrow, slot, feature, totals, min_leaf, narrow_sums, narrow_score, narrow_score_bits
                     )
                     continue
                 pick_narrow(one, used, narrow, slot, j, feature.n_bins)
             else:
-                if free and count_bits > 0 and not merge and can_scan_weights(hist, slot, feature, criterion):
+                if scans and count_bits > 0 and not merge and can_scan_weights(hist, slot, feature, criterion):
                     best = scan_weights(
                         best, hist, slot, feature, totals, criterion, min_leaf, count_bits, sums, score, score_bits
                     )
@@ -160,7 +168,12 @@ def find_split(
                 continue
             if feature.categorical:
                 sort_by_share(occupied, k)
+            cut = NO_SPLIT
+            if at_random:
+                cut, k = cut_at_random(occupied, k, feature, centers, salt), 2
             best, more, n_more = best_split(best, occupied, k, feature, totals, criterion, min_leaf, mean_gain)
+            if at_random and best.feature == number:
+                best = at_cut(best, cut)
             gains += more
             n_gains += n_more
             if best.loss <= 0.0 and best.tie <= 0.0 and criterion != GAIN_RATIO:

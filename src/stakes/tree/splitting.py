@@ -14,9 +14,11 @@ from stakes.tree.records import LOW
 
 __all__ = [
     "FIRST",
+    "LAST",
     "LEFT",
     "NOT_SEEN",
     "NO_SPLIT",
+    "POSITIVE",
     "RIGHT",
     "Feature",
     "Scratch",
