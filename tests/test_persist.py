@@ -90,7 +90,7 @@ def fitted(mixed: pl.DataFrame, holes: Records) -> Callable[[str], Any]:
 
 @pytest.mark.filterwarnings("ignore::stakes.exceptions.ClassMeansWarning")
 @pytest.mark.parametrize("name", MODELS)
-def test_a_model_predicts_the_same_after_the_round_trip(
+def test_a_model_predicts_the_same_after_the_round_trip_and_gives_the_same_file(
     name: str, fitted: Callable[[str], Any], holes: Records, tmp_path: Path
 ) -> None:
     model, X = fitted(name)
@@ -99,6 +99,7 @@ def test_a_model_predicts_the_same_after_the_round_trip(
     assert type(again) is type(model)
     assert repr(again.get_params()) == repr(model.get_params())
     assert read_info(tmp_path / "model.skops") == {"name": name}
+    assert stakes.persist.dumps(again, info={"name": name}) == (tmp_path / "model.skops").read_bytes()
     for costs in (holes.costs, {"fp_cost": 3.0, "fn_cost": holes.fn * 2}):
         np.testing.assert_array_equal(again.predict(X, **costs), model.predict(X, **costs))
         np.testing.assert_array_equal(again.predict_proba(X, **costs), model.predict_proba(X, **costs))
@@ -106,12 +107,16 @@ def test_a_model_predicts_the_same_after_the_round_trip(
 
 @pytest.mark.filterwarnings("ignore::stakes.exceptions.ClassMeansWarning")
 def test_methods_of_the_catalogue_can_be_saved(holes: Records, mixed: pl.DataFrame, tmp_path: Path) -> None:
-    for name in ("cstree", "csrf", "cprrdf", "upbg", "acost", "csb1", "usb", "dab", "wgb", "csgb"):
+    for name in ("cstree", "csrf", "cprrdf", "upbg", "acost", "csb1", "usb", "dab", "gb", "lgbm", "wgb", "csgb"):
         few = {} if name == "cstree" else {"n_estimators": 2}
         model = make_classifier(name, random_state=0, **few).fit(mixed, holes.y, **holes.costs)
         save(model, tmp_path / "model.skops")
         again = load(tmp_path / "model.skops")
         np.testing.assert_array_equal(again.predict(mixed, **holes.costs), model.predict(mixed, **holes.costs))
+        np.testing.assert_array_equal(
+            again.predict_proba(mixed, **holes.costs), model.predict_proba(mixed, **holes.costs)
+        )
+        assert stakes.persist.dumps(again) == (tmp_path / "model.skops").read_bytes()
 
 
 def test_pickle_and_joblib_work_as_usual(fitted: Callable[[str], Any], holes: Records, tmp_path: Path) -> None:
@@ -206,10 +211,21 @@ def test_predictions_do_not_depend_on_threads_or_processes(large: Records, tmp_p
     np.testing.assert_array_equal(np.load(files[2]), expected)
 
 
-@pytest.mark.parametrize("name", ["gb", "rf", "lr"])
+@pytest.mark.parametrize("name", ["gb", "csgb", "lgbm", "rf", "lr", "imblearn-brf"])
 def test_equal_fits_give_the_same_bytes(name: str, holes: Records, mixed: pl.DataFrame) -> None:
     first, second = (make_classifier(name, random_state=0).fit(mixed, holes.y, **holes.costs) for _ in range(2))
     assert stakes.persist.dumps(first) == stakes.persist.dumps(second)
+
+
+@pytest.mark.parametrize("name", ["gb", "csgb", "lgbm"])
+def test_boosted_trees_are_the_same_to_the_letter_with_one_thread_and_two(
+    name: str, holes: Records, mixed: pl.DataFrame
+) -> None:
+    one, two = (
+        make_classifier(name, random_state=0).set_params(n_jobs=n_jobs).fit(mixed, holes.y, **holes.costs)
+        for n_jobs in (1, 2)
+    )
+    assert one.members_.models[0].texts == two.members_.models[0].texts
 
 
 def test_saving_does_not_change_the_model(fitted: Callable[[str], Any], tmp_path: Path) -> None:

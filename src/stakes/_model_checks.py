@@ -14,6 +14,7 @@ from dataclasses import fields, is_dataclass
 from typing import Any
 
 import numpy as np
+from numpy.lib.recfunctions import repack_fields
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.tree._tree import Tree
@@ -26,7 +27,7 @@ from stakes.decision.calibration import Calibration, Isotonic
 from stakes.decision.cuts import Cut
 from stakes.decision.reader import Reader, Votes
 from stakes.delivered import DeliveredClassifier
-from stakes.gradient_boosting import BoostedTrees
+from stakes.gradient_boosting import END_OF_TREES, BoostedTrees, bare_text
 from stakes.teams.blends import Blend
 from stakes.teams.classifiers import OutOfFold
 from stakes.tree.binning import Binning
@@ -73,7 +74,9 @@ class TreeState:
     """A tree of scikit-learn: what makes it, and its arrays."""
 
     def __init__(self, tree: Tree) -> None:
-        _, self.arguments, self.state = tree.__reduce__()
+        _, self.arguments, state = tree.__reduce__()
+        # What happened to be in memory in the gaps between the fields of a node is left out.
+        self.state = state | {"nodes": repack_fields(state["nodes"])}
 
     def make(self) -> Tree:
         """Return the tree, after a check of its arrays."""
@@ -86,7 +89,7 @@ class TreeState:
         left, right = nodes["left_child"], nodes["right_child"]
         require(_walks(left >= 0, (left, right), n, nodes["feature"], n_features))
         tree = Tree(n_features, n_classes, n_outputs)
-        tree.__setstate__(self.state)
+        tree.__setstate__(self.state | {"nodes": repack_fields(nodes, align=True)})
         return tree
 
 
@@ -108,16 +111,10 @@ class BoosterText:
         "internal_weight", "internal_count",
     )  # fmt: skip
     OTHERS = frozenset({"num_leaves", "num_cat", "cat_boundaries", "cat_threshold", "is_linear", "shrinkage"})
-    END = "end of trees"
 
     def __init__(self, booster: Any) -> None:
-        self.text = self.bare(booster.model_to_string(num_iteration=-1))
+        self.text = bare_text(booster.model_to_string(num_iteration=-1))
         self.best_iteration = int(booster.best_iteration)
-
-    @classmethod
-    def bare(cls, text: str) -> str:
-        """Return a text without offsets of trees, which would be trusted, and parameters, which are not needed."""
-        return re.sub(r"\ntree_sizes=[^\n]*", "", text.partition(cls.END)[0], count=1) + f"{cls.END}\n"
 
     def make(self) -> Any:
         """Return the model, after a check of its trees."""
@@ -133,7 +130,7 @@ class BoosterText:
     def check(cls, text: str) -> int:
         """Raise an error if the trees of a bare text do not fit together; return how many there are."""
         require(type(text) is str and not re.search(r"[\x00-\x09\x0b-\x1f\x7f]", text))
-        head, *trees = text.partition(cls.END)[0].split("\n\nTree=")
+        head, *trees = text.partition(END_OF_TREES)[0].split("\n\nTree=")
         n_features = cls._check_head(head, len(trees))
         for number, tree in enumerate(trees):
             cls._check_tree(tree, number, n_features)
@@ -207,7 +204,7 @@ def check_part(part: Any) -> None:
         require(isinstance(part.votes, Votes))
     elif isinstance(part, BoostedTrees):
         require(vars(part).keys() == part.__getstate__().keys() and type(part.n_threads) is int and part.texts)
-        part.texts = [BoosterText.bare(text) for text in part.texts]
+        part.texts = [bare_text(text) for text in part.texts]
         for text in part.texts:
             BoosterText.check(text)
     elif isinstance(part, Costs):

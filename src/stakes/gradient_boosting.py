@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -43,13 +44,24 @@ DOUBT = 10.0
 WEIGHT_BOUNDS = (1e-30, 1e30)
 
 
+END_OF_TREES = "end of trees"
+
+
+def bare_text(text: str) -> str:
+    """Return the text of a model of LightGBM without parameters, such as the number of threads, and sizes of trees.
+
+    Models need neither to predict, so that equal models have equal texts; and sizes would be trusted if they were there.
+    """
+    return re.sub(r"\ntree_sizes=[^\n]*", "", text.partition(END_OF_TREES)[0], count=1) + f"{END_OF_TREES}\n"
+
+
 class BoostedTrees:
     """Trained models of LightGBM whose scores add up to a log-odds, kept as their texts."""
 
     classes_ = np.array([False, True])
 
     def __init__(self, texts: Sequence[str], n_threads: int = 1) -> None:
-        self.texts = list(texts)
+        self.texts = [bare_text(text) for text in texts]
         self.n_threads = n_threads
 
     def __getstate__(self) -> dict[str, Any]:
