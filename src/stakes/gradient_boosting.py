@@ -50,7 +50,7 @@ END_OF_TREES = "end of trees"
 def bare_text(text: str) -> str:
     """Return the text of a model of LightGBM without parameters, such as the number of threads, and sizes of trees.
 
-    Models need neither to predict, so that equal models have equal texts; and sizes would be trusted if they were there.
+    Models need neither to predict, and equal models have equal texts. Sizes would be trusted if they were there.
     """
     return re.sub(r"\ntree_sizes=[^\n]*", "", text.partition(END_OF_TREES)[0], count=1) + f"{END_OF_TREES}\n"
 

@@ -10,12 +10,23 @@ import time
 import pytest
 
 distributed = pytest.importorskip("distributed")
+dask = pytest.importorskip("dask")
 
 from test_study import FILES, SMALL, study  # noqa: E402
 
+from stakes.exceptions import StudyError  # noqa: E402
+from stakes.study.workers import Workers  # noqa: E402
+
 
 @pytest.fixture
-def cluster():
+def impatient():
+    """Let connections to what is lost be given up soon."""
+    with dask.config.set({"distributed.comm.timeouts.connect": "2s"}):
+        yield
+
+
+@pytest.fixture
+def cluster(impatient):
     with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None, processes=True) as running:
         yield running
 
@@ -35,6 +46,57 @@ def test_a_killed_worker_changes_nothing(tmp_path, cluster):
     killer.join()
     for name in FILES:
         assert (found.directory / name).read_bytes() == (expected.directory / name).read_bytes()
+
+
+@pytest.fixture
+def slowly():
+    def function(shared: list[int], item: int) -> int:  # no function of this module, which workers would import
+        time.sleep(0.2)
+        return shared[item]
+
+    return function
+
+
+def test_what_tasks_share_is_made_again_when_all_workers_are_killed(cluster, slowly):
+    results = Workers(dask=cluster.scheduler_address).map(slowly, list(range(100, 120)), [(i,) for i in range(20)])
+    found = {next(results)}
+    with distributed.Client(cluster.scheduler_address) as client:
+        for pid in client.run(os.getpid).values():
+            os.kill(pid, signal.SIGKILL)
+    assert found | set(results) == set(range(100, 120))
+
+
+def test_a_cluster_that_has_lost_its_workers_is_said_to_have_none(monkeypatch, slowly):
+    monkeypatch.setattr("stakes.study.cluster.PATIENCE", 1)
+    with distributed.LocalCluster(n_workers=1, dashboard_address=None, processes=False) as running:
+        results = Workers(dask=running.scheduler_address).map(slowly, [7], [(0,)] * 50)
+        assert next(results) == 7
+        running.scale(0)
+        with pytest.raises(StudyError, match=r"has no workers: start some by `dask worker .* the same command goes on"):
+            list(results)
+
+
+def test_a_scheduler_that_is_lost_is_said_in_a_line_that_tells_how_to_go_on(impatient, slowly, capfd):
+    with distributed.LocalCluster(n_workers=1, dashboard_address=None, processes=False) as running:
+        results = Workers(dask=running.scheduler_address).map(slowly, [7], [(0,)] * 50)
+        assert next(results) == 7
+        running.close()
+        with pytest.raises(StudyError, match=r"the Dask scheduler at .* was lost .*the same command goes on") as error:
+            list(results)
+    assert "\n" not in str(error.value)
+    assert "Traceback" not in capfd.readouterr().err
+
+
+def broken(shared: object, item: int) -> None:
+    raise OSError(28, "No space left on device")
+
+
+def test_the_error_of_a_task_on_a_cluster_is_that_of_the_task():
+    with (
+        distributed.LocalCluster(n_workers=1, dashboard_address=None, processes=False) as running,
+        pytest.raises(OSError, match="No space left"),
+    ):
+        list(Workers(dask=running.scheduler_address).map(broken, None, [(0,)]))
 
 
 def test_the_members_of_one_ensemble_are_made_on_the_cluster(cluster):

@@ -286,7 +286,7 @@ def test_a_full_disk_ends_in_one_line_and_loses_nothing(tmp_path, monkeypatch):
         real(path, content)
 
     monkeypatch.setattr(store_module, "write_atomically", full)
-    with pytest.raises(StudyError, match=r"No space left on device; what was finished is kept") as caught:
+    with pytest.raises(StudyError, match=r"No space left on device; what is finished is kept") as caught:
         study(tmp_path / "a", **SMALL).run()
     assert "\n" not in str(caught.value)
     assert len(list((tmp_path / "a" / "units").glob("*.parquet"))) == 2

@@ -88,7 +88,7 @@ def test_a_worker_of_another_version_is_refused_by_name() -> None:
 
 def test_a_cluster_without_workers_is_said_to_have_none(monkeypatch: pytest.MonkeyPatch) -> None:
     distributed = pytest.importorskip("distributed")
-    monkeypatch.setattr(workers, "PATIENCE", 1)
+    monkeypatch.setattr("stakes.study.cluster.PATIENCE", 1)
     with distributed.LocalCluster(n_workers=0, dashboard_address=None, processes=False) as cluster:
         there = Workers(1, cluster.scheduler_address)
         with pytest.raises(StudyError, match=r"has no workers: start some by `dask worker"):

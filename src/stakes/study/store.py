@@ -21,7 +21,9 @@ from filelock import FileLock, Timeout
 from stakes._atomic import PARTIAL, write_atomically
 from stakes.exceptions import StudyError
 
-__all__ = ["Store", "write_own"]
+__all__ = ["GOES_ON", "Store", "write_own"]
+
+GOES_ON = "what is finished is kept, and the same command goes on from there"
 
 CONFIG = "study.json"
 LOCK = "study.lock"
@@ -55,10 +57,7 @@ class Store:
                 self._sweep()
                 yield self
         except OSError as error:
-            raise StudyError(
-                f"cannot write to {self.directory}: {error.strerror or error}; what was finished is kept, and the same "
-                "command goes on from there"
-            ) from error
+            raise StudyError(f"cannot write to {self.directory}: {error.strerror or error}; {GOES_ON}") from error
 
     def _check_own(self) -> None:
         """Refuse a directory with files in it that is not that of a study."""

@@ -11,21 +11,20 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from functools import partial
 from typing import Any, TypeVar
 
-from joblib import Parallel, cpu_count, delayed, parallel_config
+from joblib import Parallel, cpu_count, delayed
 
 import stakes
 from stakes.exceptions import StudyError
+from stakes.study.store import GOES_ON
 
 __all__ = ["Workers"]
 
 T = TypeVar("T")
 
-GOES_ON = "what is finished is kept, and the same command goes on from there"
-# Seconds to wait for the first worker of a cluster; and between two looks at whether the study is still there.
-PATIENCE, LOOK = 30, 1.0
+LOOK = 1.0  # seconds between two looks at whether the study is still there
 
 
 class Workers:
@@ -37,49 +36,31 @@ class Workers:
 
     def map(self, function: Callable[..., T], shared: Any, items: Iterable[tuple[Any, ...]]) -> Iterator[T]:
         """Yield ``function(shared, *item)`` for each item, as they are done; `shared` is sent to a cluster once."""
-        task, parent = delayed(_run), None if self.dask else os.getpid()
+        if self.dask is not None:
+            yield from self._map_on_cluster(self.dask, function, shared, items)
+            return
+        task = delayed(_run)
         try:
-            with self._backend(shared):
-                yield from Parallel(n_jobs=self.jobs, return_as="generator_unordered", pre_dispatch="1*n_jobs")(
-                    task(parent, stakes.__version__, function, shared, *item) for item in items
-                )
+            yield from Parallel(n_jobs=self.jobs, return_as="generator_unordered", pre_dispatch="1*n_jobs")(
+                task(os.getpid(), stakes.__version__, function, shared, *item) for item in items
+            )
         except BrokenProcessPool:
             raise StudyError(
                 f"a worker process was killed, as the system does when memory is short: {GOES_ON}; fewer --jobs need "
                 "less memory"
             ) from None
-        except StudyError:
-            raise
-        except Exception as error:
-            if self.dask is None:
-                raise
-            why = " ".join(f"{type(error).__name__}: {error}".split())[:200]
-            raise StudyError(f"the Dask cluster at {self.dask} does not go on ({why}): {GOES_ON}") from error
 
-    @contextmanager
-    def _backend(self, shared: Any) -> Iterator[None]:
-        if self.dask is None:
-            yield
-            return
+    def _map_on_cluster(
+        self, address: str, function: Callable[..., T], shared: Any, items: Iterable[tuple[Any, ...]]
+    ) -> Iterator[T]:
         try:
-            from distributed import Client
+            from stakes.study.cluster import Cluster
         except ImportError:
             raise StudyError('running on Dask needs its packages: pip install "stakes[dask]"') from None
-        try:
-            client = Client(self.dask)
-        except (OSError, ValueError) as error:
-            raise StudyError(f"no Dask scheduler answers at {self.dask}: {error}") from None
-        with client:
-            try:
-                client.wait_for_workers(1, timeout=PATIENCE)
-            except TimeoutError:
-                raise StudyError(
-                    f"the Dask scheduler at {self.dask} has no workers: start some by `dask worker {self.dask}`"
-                ) from None
-            for worker, version in client.run(lambda: __import__("stakes").__version__).items():
+        with Cluster(address) as cluster:
+            for worker, version in cluster.ask(lambda: __import__("stakes").__version__).items():
                 _check_version(version, stakes.__version__, worker)
-            with parallel_config(backend="dask", client=client, scatter=[shared]):
-                yield
+            yield from cluster.map(partial(_run, None, stakes.__version__, function), shared, items)
 
 
 def _run(parent: int | None, version: str, function: Callable[..., T], *arguments: Any) -> T:
@@ -90,8 +71,11 @@ def _run(parent: int | None, version: str, function: Callable[..., T], *argument
     return function(*arguments)
 
 
-def _check_version(here: str, wanted: str, worker: str) -> None:
-    if here != wanted:
+def _check_version(here: str | Exception, wanted: str, worker: str) -> None:
+    """Refuse a worker of another version, or without any; `here` may be the error that tells so."""
+    if isinstance(here, ImportError):
+        raise StudyError(f"the worker {worker} has no stakes: install {wanted} there")
+    if here != wanted and isinstance(here, str):  # a worker that is lost while it is asked is no matter
         raise StudyError(f"the worker {worker} has stakes {here}, and the study is of {wanted}: install the same there")
 
 
