@@ -52,7 +52,11 @@ ROOMS = (
             "table",
         ),
     ),
-    Room("costs", "what a mistake costs; records with costs", ("_estimation", "_expressions", "costs", "records")),
+    Room(
+        "costs",
+        "what mistakes and features cost; records with costs",
+        ("_estimation", "_expressions", "costs", "feature_costs", "records"),
+    ),
     Room("sampling", "before training: multiplicities, synthetic records", ("sampling",)),
     Room("tree", "the engine: bins, splits, pruning, leaves", ("tree",)),
     Room("members", "trained trees or models, and what makes them", ("_learners", "_members")),
@@ -63,6 +67,7 @@ ROOMS = (
         "classifiers",
         "members + a decision, with scikit-learn's manners",
         (
+            "_acquisition",
             "bagging",
             "_base",
             "boosting",

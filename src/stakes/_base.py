@@ -14,6 +14,7 @@ from sklearn.utils import Tags
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
+from stakes._acquisition import AcquisitionMixin
 from stakes._estimation import CostEstimators
 from stakes._typing import Bools
 from stakes._validation import Constraint, check_params
@@ -33,7 +34,7 @@ _LINES_WARNED: set[tuple[str, int]] = set()
 _COSTS_REQUESTED = dict.fromkeys(COST_NAMES, True)
 
 
-class CostClassifier(ExplainMixin, ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
+class CostClassifier(AcquisitionMixin, ExplainMixin, ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
     """Base of all classifiers: labels and costs in, labels and money out.
 
     A subclass has the parameters `fp_cost`, `fn_cost`, `pos_label` and `cost_estimator`, and declares what its others

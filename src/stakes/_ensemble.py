@@ -65,6 +65,9 @@ class EnsembleClassifier(RoutesToEstimator, MemberClassifier):
             return self._default_tree
         return self.estimator if isinstance(self.estimator, CostTreeClassifier) else None
 
+    def _own_feature_costs(self) -> Any:
+        return getattr(self._tree or self.estimator, "feature_costs", None)
+
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         if self._tree is None:

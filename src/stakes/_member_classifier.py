@@ -402,6 +402,22 @@ class MemberClassifier(CostClassifier):
         check_is_fitted(self)
         return self.reader_.needs_costs or self.cut_.threshold.needs_costs
 
+    def features_used(self, X: Any) -> Bools:
+        """Return which features a decision on each record asks for: those on its paths through all trees in use.
+
+        Parameters
+        ----------
+        {X}
+
+        Returns
+        -------
+        used : ndarray of bool of shape (n_records, n_features)
+            Models that are no trees of this package ask for all features of all records.
+        """
+        check_is_fitted(self)
+        features = self._read(X, reset=False)
+        return self.members_.features_used(features, self.n_features_in_, self._n_threads, self.reader_.members)
+
     def read(
         self,
         decisions: Sequence[Decision],

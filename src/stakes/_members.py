@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 
 from stakes._forks import one_thread_if_forked
 from stakes._rows import take_columns
-from stakes._typing import Bytes, Floats
+from stakes._typing import Bools, Bytes, Floats
 from stakes.exceptions import DecisionError
 from stakes.sampling.prior import prior_correction
 from stakes.tree.leaves import AUTO, SMOOTHED, leaf_labels, leaf_probabilities, node_weights
 from stakes.tree.trees import Trees
 
-__all__ = ["LeafAssignment", "LeafTable", "ModelMembers", "Prior", "TreeMembers"]
+__all__ = ["LeafAssignment", "LeafTable", "ModelMembers", "Prior", "TreeMembers", "features_used"]
 
 
 # Probabilities of other packages may be beyond 0 and 1 by this much.
@@ -166,6 +166,12 @@ class TreeMembers:
         """Return the leaves of binned records in all trees, or in some."""
         return LeafAssignment(self.trees.apply(bins, n_threads, members), self.leaves, members)
 
+    def features_used(
+        self, bins: Bytes, n_features: int, n_threads: int = 1, members: NDArray[np.intp] | None = None
+    ) -> Bools:
+        """Return which features all trees, or some, ask of each record, of shape (n_records, n_features)."""
+        return self.trees.features_used(self.trees.apply(bins, n_threads, members), n_features)
+
 
 class ModelMembers:
     """Members of any kind that scikit-learn would call a classifier; `positive` is the label of the positive class.
@@ -233,6 +239,17 @@ class ModelMembers:
         ids = np.arange(n * m, dtype=np.int32).reshape(n, m)
         return LeafAssignment(ids, LeafTable(member, flat > 0.5, probability, prior=self.prior), members)
 
+    def features_used(
+        self, X: Any, n_features: int, n_threads: int = 1, members: NDArray[np.intp] | None = None
+    ) -> Bools:
+        """Return which features all models, or some, ask of each record, of shape (n_records, n_features)."""
+        used = np.zeros((X.shape[0], n_features), np.bool_)
+        for j in range(len(self)) if members is None else members:
+            columns = np.arange(n_features) if self.columns is None else self.columns[j]
+            mine = X if self.columns is None else take_columns(X, columns)
+            used[:, columns] |= features_used(self.models[j], mine)
+        return used
+
     def _answer(self, j: int, X: Any) -> Floats:
         model = self.models[j]
         mine = X if self.columns is None else take_columns(X, self.columns[j])
@@ -244,3 +261,17 @@ class ModelMembers:
             return shares
         # A model without probabilities can still vote.
         return (model.predict(mine) == self.positive).astype(np.float64)
+
+
+def features_used(model: Any, X: Any) -> Bools:
+    """Return which features a model asks of each record, of shape (n_records, n_features).
+
+    Models that do not say ask for all of them, LightGBM for those that it splits on.
+    """
+    if hasattr(model, "features_used"):
+        return np.asarray(model.features_used(X))
+    inner = getattr(model, "estimator_", model)
+    used = np.ones(X.shape[1], np.bool_)
+    if hasattr(inner, "booster_"):
+        used = inner.booster_.feature_importance("split") > 0
+    return np.tile(used, (X.shape[0], 1))

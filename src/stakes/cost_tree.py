@@ -20,12 +20,14 @@ from stakes._validation import Constraint, boolean, choice, number, size, whole
 from stakes.decision.decision import Decision
 from stakes.decision.reader import Votes
 from stakes.exceptions import NoEffectWarning
+from stakes.feature_costs import FeatureCosts
 from stakes.records import Records
 from stakes.tree.binning import MAX_BINS, Binning
 from stakes.tree.criteria import CRITERIA
 from stakes.tree.export import export_graphviz, export_text
 from stakes.tree.leaves import LEAVES
 from stakes.tree.nodes import Nodes
+from stakes.tree.prices import TRADE_OFFS
 from stakes.tree.pruning import PRUNINGS
 from stakes.tree.recipe import TreeRecipe
 from stakes.tree.trees import Trees
@@ -76,6 +78,22 @@ class CostTreeClassifier(MemberClassifier):
     monotonic_cst : array-like of int of shape (n_features,) or dict, default=None
         1 for features with which the share of positives must not fall, -1 where it must not rise, 0 for others; or a
         dict with the names of those that are not 0. It holds for the frequencies in leaves, and so for means of trees.
+    feature_costs : dict or array-like of shape (n_features,), default=None
+        The price of each feature, paid once per record on the path it takes, in the currency of the costs; 0 for those
+        not named. A pair (price, group) in a dict is for features that are bought together: the group is paid once, on
+        top of the feature's own price where the group has an entry of its own, and instead of it where it has none.
+        An infinite price forbids a feature.
+    trade_off : {"auto", "eg2", "total_cost"}, default="auto"
+        How price is traded against gain where features have prices. "total_cost" takes the split that saves most after
+        its price, if it saves anything, and is for the cost criterion, whose gain is money. "eg2" divides what a split
+        is worth by its price, (2^gain - 1) / (price + 1)^exponent. "auto" is the first for the cost criterion, and the
+        second for others. Pruning by cost counts prices with either.
+    price_exponent : float, default=1
+        The exponent of "eg2": 0 grows trees as if features were free.
+    price_bias : float or dict, default=1
+        What prices are multiplied by while the tree grows, for all or by the names of features and groups. Less than 1
+        buys more, 0 grows the tree as if features were free; pruning and `acquisition_cost` take the prices as they
+        are.
     cp : float, default=0
         The least use of a split, as in R's rpart, where it is 0.01: splits are undone that do not, with those below
         them, lower the training loss by more than this share of the root's for each leaf they add.
@@ -134,6 +152,8 @@ class CostTreeClassifier(MemberClassifier):
         "max_leaf_nodes": whole(2, optional=True),
         "min_impurity_decrease": number(0, inf),
         "ccp_alpha": number(0, inf),
+        "trade_off": choice("auto", *TRADE_OFFS),
+        "price_exponent": number(0, inf),
         "cp": number(0, 1),
         "pruning": choice(None, *PRUNINGS),
         "pruning_measure": choice("error", "cost"),
@@ -156,6 +176,10 @@ class CostTreeClassifier(MemberClassifier):
         min_impurity_decrease: float = 0.0,
         ccp_alpha: float = 0.0,
         monotonic_cst: Any = None,
+        feature_costs: Any = None,
+        trade_off: str = "auto",
+        price_exponent: float = 1.0,
+        price_bias: Any = 1.0,
         cp: float = 0.0,
         pruning: str | None = None,
         pruning_measure: str = "error",
@@ -183,6 +207,10 @@ class CostTreeClassifier(MemberClassifier):
         self.min_impurity_decrease = min_impurity_decrease
         self.ccp_alpha = ccp_alpha
         self.monotonic_cst = monotonic_cst
+        self.feature_costs = feature_costs
+        self.trade_off = trade_off
+        self.price_exponent = price_exponent
+        self.price_bias = price_bias
         self.cp = cp
         self.pruning = pruning
         self.pruning_measure = pruning_measure
@@ -217,7 +245,19 @@ class CostTreeClassifier(MemberClassifier):
             () if names is None else self._signs(names),
             self.min_weight_fraction_leaf,
             self.splitter,
+            None if names is None or self.feature_costs is None else FeatureCosts.of(self.feature_costs, names),
+            self.trade_off if self.trade_off != "auto" else "total_cost" if self.criterion == "cost" else "eg2",
+            self.price_exponent,
+            self.price_bias,
         )
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.trade_off == "total_cost" and self.criterion != "cost":
+            raise ValueError(
+                f"trade_off='total_cost' counts money, and criterion={self.criterion!r} does not: choose "
+                "criterion='cost', or trade_off='eg2'"
+            )
 
     def _signs(self, names: list[str]) -> tuple[int, ...]:
         """Return the constraint of each feature; none if there are no constraints."""

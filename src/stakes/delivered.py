@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from stakes._acquisition import AcquisitionMixin
 from stakes._dates import with_parts
 from stakes._estimation import ForeseenCost
 from stakes._typing import Floats
@@ -34,7 +35,7 @@ class Decided(NamedTuple):
     probability: Floats  # of the positive class
 
 
-class DeliveredClassifier(ExplainMixin, ClassifierMixin, BaseEstimator):
+class DeliveredClassifier(AcquisitionMixin, ExplainMixin, ClassifierMixin, BaseEstimator):
     """A trained model of a study, ready for new records.
 
     Whatever it does not have itself is that of the model: ``feature_importances_``, ``with_decision`` ...
@@ -52,6 +53,8 @@ class DeliveredClassifier(ExplainMixin, ClassifierMixin, BaseEstimator):
         What makes a probability of the model's score, where the score is none.
     foreseen_costs : mapping of "fp_cost" and "fn_cost" to ForeseenCost, default=None
         Costs by columns that are known only afterwards: what is not given is estimated.
+    feature_costs : mapping, default=None
+        The prices of features, where the study had some.
 
     Attributes
     ----------
@@ -78,12 +81,14 @@ class DeliveredClassifier(ExplainMixin, ClassifierMixin, BaseEstimator):
         features: Any = (),
         probability: Calibration | None = None,
         foreseen_costs: Mapping[str, ForeseenCost] | None = None,
+        feature_costs: Mapping[str, Any] | None = None,
     ) -> None:
         self.model = model
         self.labels = labels
         self.features = features
         self.probability = probability
         self.foreseen_costs = foreseen_costs
+        self.feature_costs = feature_costs
 
     def __getattr__(self, name: str) -> Any:
         # Not of itself, and not while a copy is being made, which has no model yet.
@@ -164,6 +169,15 @@ class DeliveredClassifier(ExplainMixin, ClassifierMixin, BaseEstimator):
 
     def _features(self, X: Any) -> Any:
         return super()._features(self._columns(X))
+
+    def features_used(self, X: Any) -> NDArray[np.bool_]:
+        """Return which features a decision on each record asks for, of shape (n_records, n_features)."""
+        check_is_fitted(self)
+        return np.asarray(self.model.features_used(self._columns(X)))
+
+    def acquisition_cost(self, X: Any, *, feature_costs: Any = None, values: str = "known") -> Floats:
+        """Return what is paid for the features of each record; parameters as in `CostTreeClassifier`."""
+        return super().acquisition_cost(self._columns(X), feature_costs=feature_costs, values=values)
 
     def _contributions(
         self, X: Any, given: dict[str, Any], sampling: Sampling | None

@@ -20,7 +20,7 @@ from stakes._forks import threads_here
 from stakes._member_classifier import CONSTRAINTS, MemberClassifier, ValidationRecords
 from stakes._members import ModelMembers
 from stakes._objectives import OBJECTIVES, SoftCost
-from stakes._typing import Floats
+from stakes._typing import Bools, Floats
 from stakes._validation import Constraint, choice, number, whole
 from stakes.decision.decision import Decision
 from stakes.decision.reader import Votes
@@ -78,6 +78,11 @@ class BoostedTrees:
         """Return the shares of the classes."""
         score = sum(_scores(booster, X, self.n_threads) for booster in self.boosters)
         return np.column_stack([expit(-score), expit(score)])
+
+    def features_used(self, X: NDArray[Any]) -> Bools:
+        """Return which features are asked of each record: all that some tree splits on."""
+        used = np.any([booster.feature_importance("split") > 0 for booster in self.boosters], axis=0)
+        return np.tile(used, (len(X), 1))
 
     def margins(self, X: NDArray[Any]) -> Margins:
         """Return what each feature adds to the log-odds, as exact Shapley values."""

@@ -14,7 +14,9 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from stakes._base import COST_NAMES, CostClassifier, check_features
 from stakes._docs import documented
+from stakes._members import features_used
 from stakes._random import generator, seeded
+from stakes._typing import Bools
 from stakes._validation import Constraint, classifier
 from stakes.bagging import CostBaggingClassifier
 from stakes.cost_tree import CostTreeClassifier
@@ -204,6 +206,17 @@ class MetaCostClassifier(CostClassifier):
             some = records.take(counted[held_out])
             fitted = self._teach(clone(teacher), records.take(counted[train]), options)
             self.relabelled_[counted[held_out]] = _labels(fitted, some)
+
+    def _own_feature_costs(self) -> Any:
+        return getattr(self.estimator_, "feature_costs", None)
+
+    def features_used(self, X: Any) -> Bools:
+        """Return which features the final model asks for; parameters as in `CostTreeClassifier.features_used`."""
+        check_is_fitted(self)
+        X = check_features(self, X, reset=False)
+        if isinstance(self.estimator_, DummyClassifier):
+            return np.zeros(X.shape, np.bool_)
+        return features_used(self.estimator_, X)
 
     @property
     def needs_costs_(self) -> bool:

@@ -10,7 +10,7 @@ import numpy as np
 
 from stakes._learners import ModelLearner, TreeLearner, Weigh
 from stakes._members import LeafAssignment, ModelMembers, TreeMembers
-from stakes._typing import Floats
+from stakes._typing import Bools, Floats
 from stakes.boosting.loop import shares
 from stakes.boosting.rules import total
 from stakes.records import Records
@@ -18,6 +18,7 @@ from stakes.sampling.base import Sample
 from stakes.sampling.draws import Draws
 from stakes.tree.criteria import CRITERIA
 from stakes.tree.growing import Settings
+from stakes.tree.nodes import MISSING
 from stakes.tree.stumps import Stumps
 from stakes.tree.trees import Trees
 
@@ -47,6 +48,8 @@ class BoostedTrees:
         self.rng = rng
         self.validation = records if validation is None else validation
         self.n_threads = n_threads
+        self.feature_costs = learner.recipe.feature_costs
+        self.bought: Bools | None = None  # which items records pay for in the members so far
         self.stumps = self._stumps(each) if self._makes_stumps else None
 
     @property
@@ -60,6 +63,7 @@ class BoostedTrees:
             and not recipe.monotone
             and not recipe.min_weight_fraction_leaf
             and recipe.splitter == "best"
+            and not recipe.feature_costs
             and recipe.criterion != "gain_ratio"
             and looks_at_all
         )
@@ -92,6 +96,18 @@ class BoostedTrees:
         members = TreeMembers(Trees.join([nodes]), weighted=True)
         return members, members.assign(records.X, self.n_threads)
 
+    def keep(self, member: TreeMembers, assignment: LeafAssignment) -> None:
+        """Lower prices for the members to come, by the share of records that have paid them."""
+        if not self.feature_costs:
+            return
+        bins, n_features = self.learner.records.X, len(self.feature_costs.features)
+        used = member.trees.features_used(assignment.ids, n_features) & (bins[:, :n_features] != MISSING)
+        bought = self.feature_costs.bought(used)
+        self.bought = bought if self.bought is None else self.bought | bought
+        owing = dict(zip(self.feature_costs.items, 1.0 - self.bought.mean(axis=0), strict=True))
+        recipe = replace(self.learner.recipe, feature_costs=self.feature_costs.scaled(owing))
+        self.learner = TreeLearner(self.learner.records, recipe, self.learner.feature_bins, self.learner.bin_new)
+
     def join(self, members: Sequence[TreeMembers]) -> TreeMembers:
         """Return one ensemble of the members."""
         return TreeMembers(Trees.join([member.trees.nodes for member in members]), weighted=True)
@@ -117,6 +133,9 @@ class BoostedModels:
         model = self.learner.fit(sample, _given(weight * size), self.rng)
         members = ModelMembers([model], self.learner.labels[1])
         return members, members.assign(records.X)
+
+    def keep(self, member: ModelMembers, assignment: LeafAssignment) -> None:
+        """Take note that a member is in the ensemble: the next one does not depend on it."""
 
     def join(self, members: Sequence[ModelMembers]) -> ModelMembers:
         """Return one ensemble of the members."""

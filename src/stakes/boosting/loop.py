@@ -37,6 +37,9 @@ class Learner(Protocol):
         The logarithms tell weights apart that are too small for `weight`, which sums to 1.
         """
 
+    def keep(self, member: Any, assignment: LeafAssignment) -> None:
+        """Take note that a member is in the ensemble."""
+
 
 @dataclass(frozen=True)
 class Boosted:
@@ -93,6 +96,7 @@ def boost(
             stop_reason, alpha = PERFECT, LARGE
         alpha *= learning_rate
         members.append(member)
+        learner.keep(member, assignment)
         alphas.append(alpha)
         errors.append(error)
         if stop_reason != DONE:

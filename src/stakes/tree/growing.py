@@ -10,9 +10,11 @@ import numpy as np
 
 from stakes._jit import inlined, kernel, tell_before_compiling
 from stakes._typing import Bytes, Floats, Int32s, Ints
+from stakes.feature_costs import FREE, Prices
 from stakes.tree.criteria import COST, GINI, check_criterion, node_loss
 from stakes.tree.histogram import NARROW, Histograms, add, add_feature, add_narrow, narrow_down, subtract
 from stakes.tree.nodes import BINS, MISSING, FeatureBins, Nodes
+from stakes.tree.prices import TOTAL_COST, still_to_pay
 from stakes.tree.records import TreeRecords, copy_records, fixed_point, load_records, partition, sum_records
 from stakes.tree.searching import Drawing, Settings, find_split
 from stakes.tree.splitting import FIRST, LEFT, NOT_SEEN, RIGHT, Totals, new_scratch, read_used, sort_by_share
@@ -41,11 +43,12 @@ def grow(
     features: Int32s,
     feature_bins: FeatureBins,
     settings: Settings,
+    prices: Prices = FREE,
 ) -> Nodes:
     """Grow a tree on the records of positive multiplicity.
 
     `weight` is empty, or has the weight of one copy of each record; for the cost criterion it includes the cost.
-    `features` are the ones this tree may use.
+    `features` are the ones this tree may use, `prices` those of all features.
     """
     tell_before_growing()
     check_criterion(settings.criterion)
@@ -53,7 +56,7 @@ def grow(
         rows = np.flatnonzero(multiplicity > 0)
         bins, positive, multiplicity = bins[rows], positive[rows], multiplicity[rows]
         weight = weight[rows] if weight.size else weight
-    made, n_nodes, n_sets, scale = _grow(bins, positive, multiplicity, weight, features, feature_bins, settings)
+    made, n_nodes, n_sets, scale = _grow(bins, positive, multiplicity, weight, features, feature_bins, settings, prices)
     kept = made._replace(categories_left=made.categories_left[:n_sets])
     kept = Nodes(*(array[:n_nodes].copy() for array in kept))
     return kept._replace(weights=kept.weights / scale, gain=kept.gain / scale)
@@ -136,6 +139,7 @@ def _grow(
     features: Int32s,
     feature_bins: FeatureBins,
     settings: Settings,
+    prices: Prices,
 ) -> tuple[Nodes, int, int, float]:
     """Return arrays with room for all nodes, how many nodes and sets there are, and the scale of weights and gains."""
     criterion, max_depth = settings.criterion, settings.max_depth
@@ -189,6 +193,13 @@ def _grow(
     bounds = np.empty((1 if is_free else room, 2), np.float64)
     bounds[0, 0], bounds[0, 1] = 0.0, 1.0
 
+    # What each feature still costs in a node, and what that goes by.
+    trade, is_priced = settings.trade, prices.first.shape[0] > 0
+    toll = np.empty(feature_bins.n_bins.shape[0] if is_priced else 0, np.float64)
+    paid = np.empty(prices.price.shape[0], np.bool_)
+    parent = np.empty(room if is_priced else 1, np.int32)
+    parent[0] = -1
+
     # Nodes to be looked at: number, first and last row, depth, slot of the histogram (-1: none), in the copy or not.
     pending = np.empty((room + 1, 6), np.int64)
     slot = zero if n_rows >= few else -one
@@ -220,7 +231,12 @@ def _grow(
         loss_here = node_loss(criterion, float(weights[node, 1]), float(weights[node, 0]))
         least, most = (0.0, 1.0) if is_free else (bounds[node, 0], bounds[node, 1])
         totals = Totals(weights[node, 1], weights[node, 0], counts[node, 0] + counts[node, 1], least, most, lightest)
-        best = find_split(records, start, end, totals, slot, histograms, drawing, feature_bins, settings, scratch)
+        if is_priced:
+            amount = 1.0
+            if trade.rule == TOTAL_COST:
+                amount = scale * (counts[node, 0] * trade.negative + counts[node, 1] * trade.positive)
+            still_to_pay(toll, amount, prices, paid, feature, parent, node)
+        best = find_split(records, start, end, totals, slot, histograms, drawing, feature_bins, settings, scratch, toll)
         if best.feature < 0 or (criterion == COST and not settings.break_ties and best.loss >= loss_here):
             continue
 
@@ -260,6 +276,8 @@ def _grow(
             missing = LEFT if left_is_larger else RIGHT
         feature[node] = best.feature
         left[node] = first
+        if is_priced:
+            parent[first] = parent[second] = node
         threshold[node] = cut
         missing_left[node] = missing == LEFT
         if categorical:

@@ -17,10 +17,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stakes._jit import kernel
-from stakes._typing import Bools, Floats, Indices, Int32s
-from stakes.tree.nodes import Nodes
+from stakes._typing import Bools, Bytes, Floats, Indices, Int32s
+from stakes.feature_costs import Prices
+from stakes.tree.nodes import MISSING, Nodes
 
-__all__ = ["PRUNINGS", "limit_leaves", "node_sums", "prune", "trim", "trim_impurity", "trim_small_gains"]
+__all__ = [
+    "PRUNINGS",
+    "limit_leaves",
+    "node_sums",
+    "paid_on_arrival",
+    "prune",
+    "trim",
+    "trim_impurity",
+    "trim_small_gains",
+]
 
 
 NONE = -1
@@ -30,12 +40,21 @@ LOSS_TOLERANCE = 1e-10
 EPSILON = float(np.finfo(np.float64).eps)
 
 
-def prune(nodes: Nodes, method: str, validation: NDArray[Any], train: NDArray[Any] | None = None) -> Nodes:
+def prune(
+    nodes: Nodes,
+    method: str,
+    validation: NDArray[Any],
+    train: NDArray[Any] | None = None,
+    *,
+    paid: Floats | float = 0.0,
+    paid_in_training: Floats | float = 0.0,
+) -> Nodes:
     """Return the tree cut back by one of the methods in PRUNINGS.
 
     `validation` has what the negatives and the positives among the validation records lose when mistaken (`node_sums`),
-    `train` the same of the training records: by default ``nodes.weights``, what the tree was grown on. The nodes that
-    are left are in their old order.
+    `train` the same of the training records: by default ``nodes.weights``, what the tree was grown on. Where features
+    have prices, `paid` and `paid_in_training` are what these records have paid when they get to each node
+    (`paid_on_arrival`). The nodes that are left are in their old order.
 
     Examples
     --------
@@ -51,7 +70,8 @@ def prune(nodes: Nodes, method: str, validation: NDArray[Any], train: NDArray[An
     (5, 3)
     """
     train = nodes.weights if train is None else train
-    becomes_leaf = PRUNINGS[method](nodes, _loss(nodes, train), _loss(nodes, validation))
+    # What the records of two children have paid is what those of their parent have, and the price of the split.
+    becomes_leaf = PRUNINGS[method](nodes, _loss(nodes, train) + paid_in_training, _loss(nodes, validation) + paid)
     return _cut(nodes, becomes_leaf)
 
 
@@ -122,6 +142,45 @@ def node_sums(nodes: Nodes, leaf: NDArray[Any], y: NDArray[Any], amount: NDArray
         left = nodes.left[level]
         sums[level] = sums[left] + sums[left + 1]
     return sums
+
+
+def paid_on_arrival(nodes: Nodes, leaf: NDArray[Any], bins: Bytes, amount: NDArray[Any], prices: Prices) -> Floats:
+    """Return what the records of each node of one tree have paid for features on their way to it.
+
+    Each record pays for an item once, and not for missing values; it counts `amount` times.
+    """
+    leaves = np.flatnonzero(nodes.feature < 0)[leaf]
+    return _paid_on_arrival(nodes.feature, nodes.parent, leaves, bins, amount.astype(np.float64), prices)
+
+
+@kernel
+def _paid_on_arrival(
+    feature: Int32s, parent: Int32s, leaves: Indices, bins: Bytes, amount: Floats, prices: Prices
+) -> Floats:
+    first, needed, price = prices
+    paid = np.zeros(feature.shape[0])
+    path = np.empty(feature.shape[0], np.int64)
+    bought = np.empty(price.shape[0], np.bool_)
+    for i in range(leaves.shape[0]):
+        if amount[i] == 0.0:  # a price may be infinite
+            continue
+        length, node = 0, np.int64(leaves[i])
+        while node >= 0:
+            path[length] = node
+            length += 1
+            node = np.int64(parent[node])
+        bought[:] = False
+        money = 0.0
+        for step in range(length - 1, -1, -1):
+            node = path[step]
+            paid[node] += amount[i] * money
+            split_on = feature[node]
+            if split_on >= 0 and bins[i, split_on] != MISSING:
+                for at in range(first[split_on], first[split_on + 1]):
+                    if not bought[needed[at]]:
+                        bought[needed[at]] = True
+                        money += price[needed[at]]
+    return paid
 
 
 def _fixed_point(amount: NDArray[Any]) -> Floats:

@@ -5,16 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import ceil, log2, sqrt
 from numbers import Integral
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stakes._typing import Floats, Int8s
+from stakes.feature_costs import FREE, FeatureCosts, Prices
 from stakes.records import Records
 from stakes.tree.criteria import CRITERIA
 from stakes.tree.growing import Settings, grow
 from stakes.tree.nodes import FeatureBins, Nodes
-from stakes.tree.pruning import limit_leaves, node_sums, prune, trim, trim_impurity, trim_small_gains
+from stakes.tree.prices import NO_TRADE, TRADE_OFFS, Trade
+from stakes.tree.pruning import limit_leaves, node_sums, paid_on_arrival, prune, trim, trim_impurity, trim_small_gains
 from stakes.tree.trees import Trees
 
 __all__ = ["TreeRecipe"]
@@ -42,6 +45,10 @@ class TreeRecipe:
     monotone: tuple[int, ...] = ()  # 1 or -1 where the share of positives must not fall or rise with a feature
     min_weight_fraction_leaf: float = 0.0
     splitter: str = "best"
+    feature_costs: FeatureCosts | None = None
+    trade_off: str = "eg2"
+    price_exponent: float = 1.0
+    price_bias: Any = 1.0  # what prices are multiplied by while the tree grows
 
     @property
     def as_grown(self) -> bool:
@@ -117,19 +124,21 @@ class TreeRecipe:
             self._signs(feature_bins),
             float(self.min_weight_fraction_leaf),
             self.splitter == "random",
+            self._trade(records, times, _product(sample_weight, cost_weight)),
         )
-        nodes = _compact(grow(bins, positive, times, weight, features, feature_bins, settings), weight)
+        grown = grow(bins, positive, times, weight, features, feature_bins, settings, self._prices())
+        nodes = _compact(grown, weight)
         # What is pruned by cost is labelled by cost (FRAMEWORK 5.4), where no other weights do.
         by_count = self.criterion != "cost" and cost_weight is None
         relabels = by_count and self.prunes_by_cost
+        amount = times.astype(np.float64) if sample_weight is None else times * sample_weight
         if sample_weight is not None or relabels:
             leaf = Trees.join([nodes]).apply(bins)[:, 0]
-            amount = times.astype(np.float64) if sample_weight is None else times * sample_weight
             if sample_weight is not None:
                 nodes = nodes._replace(counts=node_sums(nodes, leaf, positive, amount))
             if relabels:
                 nodes = nodes._replace(weights=node_sums(nodes, leaf, positive, amount * records.relative_cost))
-        nodes = self._pruned(nodes, validation)
+        nodes = self._pruned(nodes, validation, records, amount)
         # Money again: trees show what their nodes cost.
         unit = records.cost_unit
         if self.criterion == "cost":
@@ -143,7 +152,23 @@ class TreeRecipe:
             raise ValueError(f"monotonic_cst is about feature {feature}, which has categories: these are in no order")
         return signs
 
-    def _pruned(self, nodes: Nodes, validation: Records | None) -> Nodes:
+    def _prices(self) -> Prices:
+        """Return the prices that the tree is grown by."""
+        return FREE if self.feature_costs is None else self.feature_costs.scaled(self.price_bias).prices
+
+    def _trade(self, records: Records, times: NDArray[np.int32], weight: Floats) -> Trade:
+        """Return how price is traded against gain; the weights of records count as their mean in each class."""
+        if self.feature_costs is None:
+            return NO_TRADE
+        means = []
+        for of_class in (~records.positive, records.positive):
+            n = float(times[of_class].sum())
+            total = float(weight[of_class] @ times[of_class]) if weight.size else n
+            means.append(total / n / records.cost_unit if n else 0.0)
+        return Trade(TRADE_OFFS[self.trade_off], self.price_exponent, *means)
+
+    def _pruned(self, nodes: Nodes, validation: Records | None, records: Records, times: Floats) -> Nodes:
+        """Return the tree cut back; `times` is how often each of the records that it was grown on counts."""
         if self.min_impurity_decrease:
             nodes = trim_small_gains(nodes, self.min_impurity_decrease)
         if self.max_leaf_nodes is not None:
@@ -160,7 +185,17 @@ class TreeRecipe:
             amount = amount * validation.weight
         # Weights are costs where the tree was grown by them, which is not what errors count.
         train = nodes.counts if self.criterion == "cost" and self.pruning_measure == "error" else nodes.weights
-        return prune(nodes, self.pruning, node_sums(nodes, leaf, validation.positive.view(np.uint8), amount), train)
+        sums = node_sums(nodes, leaf, validation.positive.view(np.uint8), amount)
+        if self.feature_costs is None or self.pruning_measure != "cost":
+            return prune(nodes, self.pruning, sums, train)
+        # Money for features counts as money for mistakes does, in the same unit.
+        prices = self.feature_costs.prices
+        weight = np.ones(len(validation)) if validation.weight is None else validation.weight
+        paid = paid_on_arrival(nodes, leaf, validation.X, weight / validation.cost_unit, prices)
+        unit = nodes.weights[0].sum() / (times @ records.cost or 1.0)
+        own_leaf = Trees.join([nodes]).apply(records.X)[:, 0]
+        paid_in_training = paid_on_arrival(nodes, own_leaf, records.X, times * unit, prices)
+        return prune(nodes, self.pruning, sums, train, paid=paid, paid_in_training=paid_in_training)
 
 
 def _compact(nodes: Nodes, weight: Floats) -> Nodes:

@@ -7,14 +7,17 @@ from typing import NamedTuple
 import numpy as np
 
 from stakes._jit import inlined, kernel
-from stakes._typing import Int8s, Int32s, Uint64s
+from stakes._typing import Floats, Int8s, Int32s, Uint64s
 from stakes.tree.criteria import GAIN_RATIO, node_loss
 from stakes.tree.histogram import NARROW, Histograms, add, add_feature, add_narrow, pick, pick_narrow
-from stakes.tree.nodes import FeatureBins
+from stakes.tree.nodes import MISSING, FeatureBins
+from stakes.tree.prices import NO_TRADE, TOTAL_COST, Trade, worth
 from stakes.tree.random_cuts import at_cut, cut_at_random, scrambled
 from stakes.tree.records import TreeRecords
 from stakes.tree.scanning import can_scan_narrow, can_scan_weights, scan_narrow, scan_weights
 from stakes.tree.splitting import (
+    COUNT,
+    FIRST,
     NO_SPLIT,
     Feature,
     Scratch,
@@ -48,6 +51,7 @@ class Settings(NamedTuple):
     monotone: Int8s = NO_SIGNS  # of all features: 1 or -1 where the share of positives must not fall or rise with it
     min_weight_fraction_leaf: float = 0.0
     random_cuts: bool = False  # one cut of each feature, at random, instead of the best
+    trade: Trade = NO_TRADE  # of price against gain, where features have prices
 
 
 class Drawing(NamedTuple):
@@ -90,6 +94,16 @@ def can_merge(totals: Totals, criterion: int, min_leaf: int) -> bool:
     return min_leaf <= 1 and criterion != GAIN_RATIO and rare
 
 
+@inlined
+def _better(worth: float, price: float, split: Split, other_worth: float, other_price: float, other: Split) -> bool:
+    """Return whether a split is better than another one: worth more, or else cheaper, or else of less loss."""
+    if worth != other_worth:
+        return worth > other_worth
+    if price != other_price:
+        return worth > -np.inf and price < other_price
+    return split.loss < other.loss or (split.loss == other.loss and split.tie < other.tie)
+
+
 @kernel
 def find_split(
     records: TreeRecords,
@@ -102,10 +116,12 @@ def find_split(
     feature_bins: FeatureBins,
     settings: Settings,
     scratch: Scratch,
+    toll: Floats,
 ) -> Split:
     """Return the best split of the records ``rows[start:end]`` on the features that this node looks at.
 
-    The node has its histograms in a slot, or none (-1) where it has few records.
+    The node has its histograms in a slot, or none (-1) where it has few records. `toll` has what each feature costs in
+    this node; it is empty where features have no prices.
     """
     criterion, min_leaf, n_draw = settings.criterion, settings.min_samples_leaf, settings.max_features
     # Taken apart before the loop over features, whose body is too short to pay for that.
@@ -132,7 +148,10 @@ def find_split(
         elif slot >= 0:
             hist[slot] = 0
             add(hist, slot, records, start, end, features, n_draw, count_bits)
+    is_priced, rule, exponent = toll.shape[0] > 0, settings.trade.rule, settings.trade.exponent
     best, top = NO_SPLIT, np.int64(0)
+    best_worth, best_price = -np.inf, np.inf
+    loss_here = node_loss(criterion, float(totals.positive), float(totals.negative))
     mean_gain = np.inf if criterion == GAIN_RATIO else -np.inf
     for look in range(2 if criterion == GAIN_RATIO else 1):
         gains, n_gains = 0.0, 0
@@ -144,43 +163,68 @@ def find_split(
                 if look == 0:
                     _draw(features, state, j)
             number = np.int64(features[j])
+            rival, known = best, 1.0
+            if is_priced:
+                if toll[number] == np.inf:
+                    continue
+                # Each feature by itself: its cuts all have the same price.
+                best, top = NO_SPLIT, np.int64(0)
             sign = np.int64(monotone[number]) if ordered else np.int64(0)
             feature = Feature(number, j, n_bins[number], categorical[number] != 0, sign)
             merge = mergeable and not feature.categorical
-            if slot < 0 or j >= hist.shape[1]:
-                add_feature(one, used, bins, payload, positive, rows, start, end, number, count_bits)
-            elif is_narrow:
-                if scans and can_scan_narrow(narrow, slot, feature, criterion):
-                    best, top = scan_narrow(
-                        best, top, narrow, slot, feature, totals, min_leaf, narrow_sums, narrow_score, narrow_score_bits
-                    )
-                    continue
-                pick_narrow(one, used, narrow, slot, j, feature.n_bins)
+            in_slot = slot >= 0 and j < hist.shape[1]
+            if in_slot and is_narrow and scans and can_scan_narrow(narrow, slot, feature, criterion):
+                best, top = scan_narrow(
+                    best, top, narrow, slot, feature, totals, min_leaf, narrow_sums, narrow_score, narrow_score_bits
+                )
+            elif (
+                in_slot
+                and not is_narrow
+                and scans
+                and count_bits > 0
+                and not merge
+                and can_scan_weights(hist, slot, feature, criterion)
+            ):
+                best = scan_weights(
+                    best, hist, slot, feature, totals, criterion, min_leaf, count_bits, sums, score, score_bits
+                )
             else:
-                if scans and count_bits > 0 and not merge and can_scan_weights(hist, slot, feature, criterion):
-                    best = scan_weights(
-                        best, hist, slot, feature, totals, criterion, min_leaf, count_bits, sums, score, score_bits
-                    )
-                    continue
-                pick(one, used, hist, slot, j, feature.n_bins, count_bits)
-            k = read_used(occupied, one, used, count_bits, merge)
-            if k < 2:
-                continue
-            if feature.categorical:
-                sort_by_share(occupied, k)
-            cut = NO_SPLIT
-            if at_random:
-                cut, k = cut_at_random(occupied, k, feature, centers, salt), 2
-            best, more, n_more = best_split(best, occupied, k, feature, totals, criterion, min_leaf, mean_gain)
-            if at_random and best.feature == number:
-                best = at_cut(best, cut)
-            gains += more
-            n_gains += n_more
-            if best.loss <= 0.0 and best.tie <= 0.0 and criterion != GAIN_RATIO:
-                # Both children are pure: nothing is better, and the first of equals is taken anyway.
-                break
+                if not in_slot:
+                    add_feature(one, used, bins, payload, positive, rows, start, end, number, count_bits)
+                elif is_narrow:
+                    pick_narrow(one, used, narrow, slot, j, feature.n_bins)
+                else:
+                    pick(one, used, hist, slot, j, feature.n_bins, count_bits)
+                k = read_used(occupied, one, used, count_bits, merge)
+                if k >= 2:
+                    if occupied[FIRST, 0] == MISSING:
+                        known = 1.0 - occupied[COUNT, 0] / totals.count
+                    if feature.categorical:
+                        sort_by_share(occupied, k)
+                    cut = NO_SPLIT
+                    if at_random:
+                        cut, k = cut_at_random(occupied, k, feature, centers, salt), 2
+                    best, more, n_more = best_split(best, occupied, k, feature, totals, criterion, min_leaf, mean_gain)
+                    if at_random and best.feature == number:
+                        best = at_cut(best, cut)
+                    gains += more
+                    n_gains += n_more
+                    if best.loss <= 0.0 and best.tie <= 0.0 and criterion != GAIN_RATIO and not is_priced:
+                        # Both children are pure: nothing is better, and the first of equals is taken anyway.
+                        break
+            if is_priced:
+                # Missing values are not bought.
+                price, gain = known * toll[number], loss_here - best.loss
+                if criterion == GAIN_RATIO:
+                    gain = -best.loss
+                elif rule != TOTAL_COST:
+                    gain /= float(totals.positive + totals.negative)
+                offer = worth(rule, exponent, gain, price) if best.feature >= 0 else -np.inf
+                if _better(offer, price, best, best_worth, best_price, rival):
+                    best_worth, best_price = offer, price
+                else:
+                    best = rival
         if look == 0 and n_gains > 0:
             # A little less than the mean: equal gains must all pass.
-            loss_here = node_loss(criterion, float(totals.positive), float(totals.negative))
             mean_gain = gains / n_gains - 1e-10 * loss_here
     return best

@@ -13,6 +13,7 @@ from stakes.tree.nodes import BINS, MISSING
 from stakes.tree.records import LOW
 
 __all__ = [
+    "COUNT",
     "FIRST",
     "LAST",
     "LEFT",

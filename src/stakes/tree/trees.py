@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from stakes._typing import Bytes, Floats, Indices, Int32s, Ints, Uint64s
+from stakes._jit import kernel
+from stakes._typing import Bools, Bytes, Floats, Indices, Int32s, Ints, Uint64s
 from stakes.tree.nodes import Nodes
 from stakes.tree.predicting import leaf_ids, pack
 
@@ -137,8 +138,24 @@ class Trees:
         at = tuple(np.concatenate(part) for part in zip(*found, strict=True))
         return sparse.coo_array((np.ones(at[0].size, np.int64), at), (n, self.nodes.feature.size)).tocsr()
 
+    def features_used(self, leaf: Int32s, n_features: int) -> Bools:
+        """Return which features records are asked for on their way to leaves, of shape (n_records, n_features)."""
+        used = np.zeros((leaf.shape[0], n_features), np.bool_)
+        _mark_features(leaf, self.leaves, self.nodes.feature, self.nodes.parent, used)
+        return used
+
     def feature_importances(self, n_features: int) -> Floats:
         """Return the gain of all splits on each feature, averaged over the trees."""
         splits = self.nodes.feature >= 0
         gains = np.bincount(self.nodes.feature[splits], self.nodes.gain[splits], minlength=n_features)
         return gains / len(self)
+
+
+@kernel
+def _mark_features(leaf: Int32s, leaves: Indices, feature: Int32s, parent: Int32s, used: Bools) -> None:
+    for i in range(leaf.shape[0]):
+        for tree in range(leaf.shape[1]):
+            node = parent[leaves[leaf[i, tree]]]
+            while node >= 0:
+                used[i, feature[node]] = True
+                node = parent[node]
