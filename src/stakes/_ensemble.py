@@ -8,20 +8,23 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils import Tags, get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from stakes._base import check_features
-from stakes._member_classifier import CONSTRAINTS, MemberClassifier, RoutesToEstimator
+from stakes._docs import documented
+from stakes._member_classifier import CLASS_WEIGHT, CONSTRAINTS, MemberClassifier, RoutesToEstimator
 from stakes._members import ModelMembers, TreeMembers
 from stakes._rows import take_rows
-from stakes._typing import Int32s, Ints
-from stakes._validation import Constraint, classifier, whole
+from stakes._typing import Bools, Floats, Int32s, Ints
+from stakes._validation import Constraint, boolean, classifier, whole
 from stakes.cost_tree import CostTreeClassifier
 from stakes.decision.decision import Decision
 from stakes.decision.reader import Votes
+from stakes.decision.readings import Readings
 from stakes.exceptions import NoEffectWarning
 from stakes.records import Records
 from stakes.sampling.base import MemberSampler
@@ -38,18 +41,23 @@ OF_THE_ENSEMBLE = ("decision", "validation", "class_weight", "fp_cost", "fn_cost
 SHARED = ("classes_", "n_features_in_", "feature_names_in_", "binning_", "constant_costs_", "cost_estimators_")
 
 
+@documented
 class EnsembleClassifier(RoutesToEstimator, MemberClassifier):
     """Base of bagging and boosting.
 
-    It has the parameters `estimator`, `n_estimators`, `sampling` and `verbose`. A subclass names the tree that
-    ``estimator=None`` stands for.
+    It has the parameters `estimator`, `n_estimators`, `sampling`, `warm_start`, `class_weight` and `verbose`. A
+    subclass names the tree that ``estimator=None`` stands for.
     """
 
     members_: TreeMembers | ModelMembers
+    # What a warm start needs of the last fit, besides its members.
+    _last_fit: dict[str, Any] | None = None
 
     _constraints: dict[str, Constraint] = CONSTRAINTS | {
         "estimator": classifier(optional=True),
         "n_estimators": whole(1),
+        "warm_start": boolean(),
+        "class_weight": CLASS_WEIGHT,
         "verbose": whole(0),
     }
 
@@ -95,6 +103,44 @@ class EnsembleClassifier(RoutesToEstimator, MemberClassifier):
                 stacklevel=2,
             )
 
+    def _goes_on(self) -> bool:
+        return self.warm_start and self._last_fit is not None and "complete" in self._last_fit
+
+    def _split(
+        self, positive: Bools, weight: Floats | None, *, explicit: bool, rng: np.random.Generator
+    ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        n, split = positive.size, super()._split(positive, weight, explicit=explicit, rng=rng)
+        if self._goes_on():
+            assert self._last_fit is not None
+            self._check_same(self._last_fit["n_records"], n)
+            return self._last_fit["split"]
+        self._last_fit = {"n_records": n, "split": split} if self.warm_start else None
+        return split
+
+    def _keep(self, **state: Any) -> None:
+        """Keep what a warm start needs of this fit, if there may be one."""
+        if self._last_fit is not None:
+            self._last_fit |= state | {"complete": True}
+
+    def _check_same(self, then: int, now: int) -> None:
+        if then != now:
+            raise ValueError(f"warm_start=True needs the records of the last fit: {then} then, {now} now")
+
+    def _check_warm_start(self, then: int, now: int) -> None:
+        """Raise an error where a warm start cannot go on, and warn where it has as many members as are asked for.
+
+        `then` and `now` are the numbers of records with a weight.
+        """
+        self._check_same(then, now)
+        n_kept = len(self.members_)
+        if self.n_estimators < n_kept:
+            raise ValueError(
+                f"n_estimators={self.n_estimators} must be larger or equal to len(estimators_)={n_kept} when "
+                "warm_start==True"
+            )
+        if self.n_estimators == n_kept:
+            warnings.warn("Warm-start fitting without increasing n_estimators does not fit new trees.", stacklevel=5)
+
     def _needs_validation(self) -> bool:
         prunes = self._tree is not None and self._tree.pruning is not None
         return prunes or super()._needs_validation()
@@ -135,8 +181,7 @@ class EnsembleClassifier(RoutesToEstimator, MemberClassifier):
         for name in SHARED:
             if hasattr(self, name):
                 setattr(tree, name, getattr(self, name))
-        own = {name: getattr(self.members_, name) for name in ("weighted", "base_rate", "grown_by", "growth")}
-        tree.members_ = TreeMembers(Trees.join([self.members_.trees.tree(number)]), **own)
+        tree.members_ = self.members_.one(number)
         tree.votes_, tree.validation_ = Votes(), None
         tree.default_decision_ = self._member_decision()
         tree._decide_by(None)
@@ -148,6 +193,39 @@ class EnsembleClassifier(RoutesToEstimator, MemberClassifier):
         if (default.output or self.votes_.output) == "average" and not default.tunes_cut:
             return Decision(leaf=default.leaf, threshold=default.threshold)
         return Decision(output="vote")
+
+    def decision_function(
+        self,
+        X: Any,
+        *,
+        fp_cost: ArrayLike | None = None,
+        fn_cost: ArrayLike | None = None,
+        tp_cost: ArrayLike | None = None,
+        tn_cost: ArrayLike | None = None,
+    ) -> Floats:
+        """Return the votes for the second of the classes minus those for the first, as a share of all votes.
+
+        Where members are averaged, it is the difference of their mean probabilities. It is not calibrated, and the
+        decision in force may cut it elsewhere than at 0.
+
+        Parameters
+        ----------
+        {X}
+        {costs_to_vote}
+
+        Returns
+        -------
+        margin : ndarray of shape (n_records,)
+            From -1 to 1.
+        """
+        check_is_fitted(self)
+        given = {"fp_cost": fp_cost, "fn_cost": fn_cost, "tp_cost": tp_cost, "tn_cost": tn_cost}
+        readings, _ = self._read_by(self.reader_, X, given, needed=False)
+        return self._margin(readings)
+
+    def _margin(self, readings: Readings) -> Floats:
+        margin = 2.0 * readings.scores[readings.source(self.cut_.decision)] - 1.0
+        return margin if self._positive == 1 else -margin
 
     def _trees(self) -> Trees:
         check_is_fitted(self)

@@ -155,12 +155,12 @@ class MemberClassifier(CostClassifier):
                 raise ValueError("X was binned in another way than the training records: bin it by the same Binning")
             return X.bins
         table = read_table(self, X, reset=reset)
-        if reset and not self._keeps_bins():
+        if reset and not self._goes_on():
             self.binning_ = Binning(max_bins, self._n_threads).fit(table)
         return self.binning_.transform(table)
 
-    def _keeps_bins(self) -> bool:
-        """Whether training goes on with the bins of the last fit."""
+    def _goes_on(self) -> bool:
+        """Whether training goes on from the last fit, with its bins."""
         return False
 
     @property
@@ -211,7 +211,7 @@ class MemberClassifier(CostClassifier):
         given = {"fp_cost": fp_cost, "fn_cost": fn_cost, "tp_cost": tp_cost, "tn_cost": tn_cost}
         weight = self._weights(sample_weight, positive, y)
         rng = generator(self.random_state)
-        rows, held_out = self._hold_out(positive, weight, explicit=X_val is not None, rng=rng)
+        rows, held_out = self._split(positive, weight, explicit=X_val is not None, rng=rng)
         X_train = take_rows(X, rows) if held_out.size else X
         counted = rows if weight is None else np.flatnonzero(weight[rows])
         if counted.size < rows.size:  # zero-weight records do not shape the bins
@@ -275,9 +275,14 @@ class MemberClassifier(CostClassifier):
         """Set the parameters so that they ask for a decision."""
         self.decision = decision
 
+    @property
+    def _class_weight(self) -> Any:
+        """How often records of each class count, whatever is drawn."""
+        return getattr(self, "class_weight", None)
+
     def _weights(self, sample_weight: ArrayLike | None, positive: Bools, y: Any) -> Floats | None:
         """Return how often each record counts, None for once: by its own weight, and that of its class."""
-        of_class = getattr(self, "class_weight", None)
+        of_class = self._class_weight
         if sample_weight is None and of_class is None:
             return None
         weight = record_weights(sample_weight, positive.size, "X")
@@ -292,6 +297,12 @@ class MemberClassifier(CostClassifier):
         """Whether records must be held out when it is left to the classifier."""
         decision = self._asked()
         return decision is not None and decision.needs_validation
+
+    def _split(
+        self, positive: Bools, weight: Floats | None, *, explicit: bool, rng: np.random.Generator
+    ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Return the rows to train on and the rows to hold out."""
+        return self._hold_out(positive, weight, explicit=explicit, rng=rng)
 
     def _hold_out(
         self, positive: Bools, weight: Floats | None, *, explicit: bool, rng: np.random.Generator

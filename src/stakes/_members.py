@@ -153,6 +153,10 @@ class TreeMembers:
         counts = self.trees.nodes.counts[self.trees.roots]
         return Prior(counts[:, 1] / counts.sum(axis=1), self.base_rate)
 
+    def one(self, number: int) -> TreeMembers:
+        """Return a tree by itself."""
+        return TreeMembers(**self.__getstate__() | {"trees": Trees.join([self.trees.tree(number)])})
+
     def check_leaf(self, leaf: str) -> None:
         """Raise an error if leaves have no probability of this name: trees have all of them."""
 
@@ -205,6 +209,10 @@ class ModelMembers:
         rates = [None] * len(self) if self.sampled_rates is None else self.sampled_rates.tolist()
         columns = [None] * len(self) if self.columns is None else list(self.columns)
         return list(zip(self.models, columns, rates, strict=True))
+
+    def one(self, number: int) -> ModelMembers:
+        """Return a model by itself, for all features."""
+        return ModelMembers([self.models[number]], self.positive)
 
     @property
     def has_probabilities(self) -> bool:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
+import copy
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -37,10 +37,17 @@ from stakes.tree.trees import Trees
 
 __all__ = ["CostBaggingClassifier"]
 
+Learner = TypeVar("Learner", TreeLearner, ModelLearner)
+
 # Members that are ensembles, fitted to fewer records than this, are made one after the other (measured).
 FEW_RECORDS = 4096
 
 
+PER_MEMBER = "balanced_subsample"
+PER_MEMBER_WEIGHT = Constraint(
+    lambda value: CLASS_WEIGHT.accepts(value) or (isinstance(value, str) and value == PER_MEMBER),
+    f"is not valid: give a dict from labels to weights, 'balanced', '{PER_MEMBER}' or None",
+)
 MAX_SAMPLES = Constraint(
     lambda value: whole(1, optional=True).accepts(value) or (isinstance(value, float) and value > 0),
     "is not valid: give a whole number of at least 1, a share of the records, or None",
@@ -74,6 +81,9 @@ class CostBaggingClassifier(EnsembleClassifier):
         Bagging; random forests, which draw features anew for each split; or random decision forests, which draw
         them once for each member. How many is up to the estimator's `max_features`: by default the square root for
         each split, and half of them for each tree.
+    bootstrap_features : bool, default=False
+        Whether features are drawn with replacement for each member (``features="per_tree"``); one that is drawn twice
+        counts once.
     decision : Decision, default=None
         None decides by 0.5 where costs acted in training, and by T_cs on the mean probability otherwise: also of trees
         that were grown by cost but not pruned by it, whose leaves are of one class whatever it costs. After
@@ -89,7 +99,10 @@ class CostBaggingClassifier(EnsembleClassifier):
     warm_start : bool, default=False
         Keep the members of the last `fit`, and add to them up to `n_estimators`. The records must be the same. With a
         seed the members are those of a new fit.
-    {class_weight}
+    class_weight : dict, "balanced" or "balanced_subsample", default=None
+        How often the records of each class count, besides `sample_weight`: a number for each label, or numbers by which
+        both classes weigh the same, among all records or in the sample of each member. In trees whose leaves are pure,
+        weights change the splits alone. What mistakes cost is better told by `fp_cost` and `fn_cost`.
     {costs_and_label}
     n_jobs : int, default=None
         How many threads to use; a joblib backend in force is used instead. Members that are ensembles themselves, on
@@ -111,6 +124,11 @@ class CostBaggingClassifier(EnsembleClassifier):
         where all were.
     estimators_ : list
         The members as classifiers of their own; ``len(forest)`` and ``forest[0]`` work, too.
+    estimators_samples_ : list of ndarray
+        The rows that each member was trained on, as often as they were drawn, where there are records out of the bag
+        and no `sampling`.
+    estimators_features_ : list of ndarray
+        The features that each member was shown.
 
     Examples
     --------
@@ -142,6 +160,7 @@ class CostBaggingClassifier(EnsembleClassifier):
         presample: bool = False,
         weighted: bool = False,
         features: str = "all",
+        bootstrap_features: bool = False,
         decision: Decision | None = None,
         validation: float | str | None = "auto",
         prior_correction: bool = False,
@@ -163,6 +182,7 @@ class CostBaggingClassifier(EnsembleClassifier):
         self.presample = presample
         self.weighted = weighted
         self.features = features
+        self.bootstrap_features = bootstrap_features
         self.decision = decision
         self.validation = validation
         self.prior_correction = prior_correction
@@ -180,9 +200,9 @@ class CostBaggingClassifier(EnsembleClassifier):
         "features": choice("all", "per_split", "per_tree"),
         "max_samples": MAX_SAMPLES,
         "bootstrap": boolean(),
+        "bootstrap_features": boolean(),
         "presample": boolean(),
-        "warm_start": boolean(),
-        "class_weight": CLASS_WEIGHT,
+        "class_weight": PER_MEMBER_WEIGHT,
         "weighted": boolean(),
         "prior_correction": boolean(),
         "validation": fraction("auto", "oob", None),
@@ -205,6 +225,8 @@ class CostBaggingClassifier(EnsembleClassifier):
         super()._check_parameters()
         if self.sampling is not None and (self.max_samples is not None or not self.bootstrap):
             raise ValueError("max_samples= and bootstrap= are about samples without sampling=: choose one of the two")
+        if self.bootstrap_features and self.features != "per_tree":
+            raise ValueError("bootstrap_features=True is about features that are drawn: choose features='per_tree'")
         if self.presample and self.sampling is None:
             raise ValueError("presample=True has nothing to do without sampling=: choose one, or presample=False")
         if self._tree is None:
@@ -218,10 +240,6 @@ class CostBaggingClassifier(EnsembleClassifier):
                 )
         elif self.weighted and self._tree.criterion == "cost":
             raise ValueError("weighted=True and criterion='cost' both count the costs: choose one of the two")
-
-    def _keeps_bins(self) -> bool:
-        # The trees that are kept were grown on them.
-        return self.warm_start and getattr(self, "_seen", None) is not None
 
     def _sampler(self) -> MemberSampler:
         if self.sampling is None:
@@ -244,7 +262,9 @@ class CostBaggingClassifier(EnsembleClassifier):
         sampler = self._sampler()
         # Samplers that go by the ratio of costs change nothing where it is 1. Members on bootstraps then differ.
         changes = sampler.changes(records.positive, records.costs)
-        first, *seeds = np.random.SeedSequence(int(rng.integers(2**63))).spawn(1 + self.n_estimators)
+        if not self._goes_on():
+            self._seed = int(rng.integers(2**63))
+        first, *seeds = self._seeds()
         kept = self._kept_members(len(records))
         seeds = seeds[len(kept) :]
         draws = Draws(
@@ -281,28 +301,24 @@ class CostBaggingClassifier(EnsembleClassifier):
             acted = acted or (pass_costs and any(getattr(model, "costs_acted_", False) for model in self.estimators_))
             self.votes_, leaf = Votes(), "frequency"
         self.default_decision_ = Decision(leaf=leaf, threshold="half" if acted else "cost")
-        self._seen = seen if self.warm_start else None
+        self._keep(seen=seen)
         return self._out_of_bag(everyone, seen)
+
+    def _seeds(self) -> list[np.random.SeedSequence]:
+        """Return the seeds of what samples share, and of each member."""
+        return np.random.SeedSequence(self._seed).spawn(1 + self.n_estimators)
 
     def _kept_members(self, n: int) -> Kept:
         """Return the members of the last fit that are to be kept, and which of `n` records each has seen."""
-        seen: Bools | None = getattr(self, "_seen", None)
-        if not self.warm_start or seen is None:
+        if not self._goes_on():
             return Kept([], np.empty((n, 0), np.bool_))
-        if seen.shape[0] != n:
-            raise ValueError(f"warm_start=True needs the records of the last fit: {seen.shape[0]} then, {n} now")
-        n_kept = len(self.members_)
-        if self.n_estimators < n_kept:
-            raise ValueError(
-                f"n_estimators={self.n_estimators} must be larger or equal to len(estimators_)={n_kept} when "
-                "warm_start==True"
-            )
-        if self.n_estimators == n_kept:
-            warnings.warn("Warm-start fitting without increasing n_estimators does not fit new trees.", stacklevel=4)
+        assert self._last_fit is not None
+        seen: Bools = self._last_fit["seen"]
+        self._check_warm_start(seen.shape[0], n)
         if isinstance(self.members_, ModelMembers):
             return Kept(self.members_.fitted(), seen)
-        trees = [self.members_.trees.tree(number) for number in range(n_kept)]
-        return Kept(trees, seen, (self.members_.growth,) * n_kept)
+        trees = [self.members_.trees.tree(number) for number in range(len(self))]
+        return Kept(trees, seen, (self.members_.growth,) * len(self))
 
     def _out_of_bag(self, records: Records, seen: Bools) -> ValidationRecords | None:
         """Return the training records with the members that saw them, where they can serve for validation."""
@@ -319,6 +335,18 @@ class CostBaggingClassifier(EnsembleClassifier):
             )
         fair = self.validation == "oob" or self._leaves_records_out()
         return ValidationRecords(records, seen) if both and fair else None
+
+    @property
+    def _balances(self) -> bool:
+        """Whether both classes weigh the same in the sample of each member."""
+        return isinstance(self.class_weight, str) and self.class_weight == PER_MEMBER
+
+    @property
+    def _class_weight(self) -> Any:
+        return None if self._balances else self.class_weight
+
+    def _feature_draw(self) -> FeatureDraw:
+        return FeatureDraw(self.n_features_in_, self._n_drawn(), self.bootstrap_features)
 
     def _n_drawn(self) -> int | None:
         """Return how many features are drawn for each member; None if it gets all."""
@@ -341,9 +369,9 @@ class CostBaggingClassifier(EnsembleClassifier):
         validation = records if self.validation is None else None
         if self.validation_ is not None:
             validation = self.validation_.records
-        shape = (self.n_features_in_, self._n_drawn())
+        features, weighted, balanced = self._feature_draw(), self.weighted, self._balances
         jobs = (
-            delayed(_grow_trees)(learner, draws, part, shape, self.weighted, validation)
+            delayed(_grow_trees)(learner, draws, part, features, weighted, balanced, validation)
             for part in _parts(seeds, self._n_threads)
         )
         made = self._run(jobs, len(seeds), n_jobs=self.n_jobs)
@@ -369,9 +397,10 @@ class CostBaggingClassifier(EnsembleClassifier):
         learner = ModelLearner(
             records.with_features(draws.X), self.estimator, self._class_labels, pass_costs=pass_costs
         )
-        shape = (self.n_features_in_, self._n_drawn())
+        features, weighted, balanced = self._feature_draw(), self.weighted, self._balances
         jobs = (
-            delayed(_fit_models)(learner, draws, part, shape, self.weighted) for part in _parts(seeds, self._n_threads)
+            delayed(_fit_models)(learner, draws, part, features, weighted, balanced)
+            for part in _parts(seeds, self._n_threads)
         )
         # Ensembles fitted to few records are mostly Python code: threads would wait for one another.
         few = bool(seeds) and isinstance(self.estimator, MemberClassifier)
@@ -432,6 +461,36 @@ class CostBaggingClassifier(EnsembleClassifier):
             sample_weight=counted.weight,
         )
 
+    def _redrawn(self) -> Iterator[tuple[NDArray[np.intp], Int32s]]:
+        """Draw the rows and features of all members once more."""
+        if self.sampling is not None or not self.has_oob_:
+            raise AttributeError("samples can be drawn again without sampling=, where there are records out of the bag")
+        assert self.validation_ is not None
+        records = self.validation_.records.with_features(None)
+        rows = np.arange(len(records)) if records.weight is None else np.flatnonzero(records.weight)
+        records = records.take(rows)
+        first, *seeds = self._seeds()
+        rng, n = np.random.default_rng(first), self.n_estimators
+        draws, features = Draws(self._sampler(), records.positive, records.costs, None, rng, n), self._feature_draw()
+        for seed in seeds:
+            _, sample, shown = _draw(seed, draws, features)
+            yield np.repeat(rows, sample.counts), shown
+
+    @property
+    def estimators_samples_(self) -> list[NDArray[np.intp]]:
+        """The rows that each member was trained on, as often as they were drawn."""
+        return [rows for rows, _ in self._redrawn()]
+
+    @property
+    def estimators_features_(self) -> list[Int32s]:
+        """The features that each member was shown."""
+        check_is_fitted(self)
+        if self._n_drawn() is None:
+            return [np.arange(self.n_features_in_, dtype=np.int32)] * len(self)
+        if isinstance(self.members_, ModelMembers) and self.members_.columns is not None:
+            return [columns.astype(np.int32) for columns in self.members_.columns]
+        return [features for _, features in self._redrawn()]
+
     def predict_oob(self) -> NDArray[Any]:
         """Decide on the training records, each by the members that were not trained on it.
 
@@ -489,33 +548,58 @@ def _parts(seeds: list[Any], n_threads: int) -> list[list[Any]]:
     return [seeds[start : start + size] for start in range(0, len(seeds), size)]
 
 
-def _draw_features(shape: tuple[int, int | None], rng: np.random.Generator) -> Int32s:
-    """Draw some of the features; all of them where it is not said how many."""
-    n_features, n_drawn = shape
-    if n_drawn is None:
-        return np.arange(n_features, dtype=np.int32)
-    return np.sort(rng.permutation(n_features)[:n_drawn]).astype(np.int32)
+class FeatureDraw(NamedTuple):
+    """How many of the available features a member is shown, None for all, and whether one may be drawn twice."""
+
+    available: int
+    n_drawn: int | None
+    replace: bool
+
+    def draw(self, rng: np.random.Generator) -> Int32s:
+        """Draw the features of a member, each once, in their order."""
+        if self.n_drawn is None:
+            return np.arange(self.available, dtype=np.int32)
+        if self.replace:
+            return np.unique(rng.integers(self.available, size=self.n_drawn)).astype(np.int32)
+        return np.sort(rng.permutation(self.available)[: self.n_drawn]).astype(np.int32)
+
+
+def _draw(seed: Any, draws: Draws, features: FeatureDraw) -> tuple[np.random.Generator, Sample, Int32s]:
+    """Draw the sample and the features of a member, and return its random numbers with them."""
+    rng = np.random.default_rng(seed)
+    sample = draws.draw(rng)
+    return rng, sample, features.draw(rng)
+
+
+def _balanced(learner: Learner, sample: Sample) -> Learner:
+    """Return a learner of records with weights by which both classes weigh the same in a sample."""
+    records = learner.records
+    drawn = np.bincount(records.positive, sample.counts, minlength=2)
+    weight = (drawn.sum() / (2.0 * drawn))[records.positive.view(np.int8)]
+    other = copy.copy(learner)
+    other.records = replace(records, weight=weight if records.weight is None else weight * records.weight)
+    return other
 
 
 def _grow_trees(
     learner: TreeLearner,
     draws: Draws,
     seeds: list[Any],
-    shape: tuple[int, int | None],
+    features: FeatureDraw,
     weighted: bool,
+    balanced: bool,
     validation: Records | None,
 ) -> list[tuple[Nodes, Bools, float]]:
     """Return some trees, which records each has seen, and how much synthetic records have let a class grow."""
     made = []
     for seed in seeds:
-        rng = np.random.default_rng(seed)
-        sample = draws.draw(rng)
-        features = _draw_features(shape, rng)
+        rng, sample, shown = _draw(seed, draws, features)
+        member = _balanced(learner, sample) if balanced else learner
         prune_on = validation
         if prune_on is None and learner.recipe.pruning is not None:
             outside = learner.records.take(np.flatnonzero(sample.counts == 0))
             prune_on = outside if np.unique(outside.positive).size == 2 else learner.records
-        nodes = learner.fit(sample, _by_cost if weighted else _equal, rng, features=features, validation=prune_on)
+        nodes = member.fit(sample, _by_cost if weighted else _equal, rng, features=shown, validation=prune_on)
         made.append((nodes, sample.counts > 0, _growth(sample, learner.records.positive)))
     return made
 
@@ -539,17 +623,16 @@ def _by_cost(records: Records, times: Any) -> Floats | None:
 
 
 def _fit_models(
-    learner: ModelLearner, draws: Draws, seeds: list[Any], shape: tuple[int, int | None], weighted: bool
+    learner: ModelLearner, draws: Draws, seeds: list[Any], features: FeatureDraw, weighted: bool, balanced: bool
 ) -> list[tuple[Any, NDArray[np.intp], float, Bools]]:
     """Return some models with their features, the base rates of their samples, and which records each has seen."""
     made = []
     for seed in seeds:
-        rng = np.random.default_rng(seed)
-        sample = draws.draw(rng)
-        columns = _draw_features(shape, rng).astype(np.intp)
-        model = learner.fit(
-            sample, _mean_one if weighted else _sample_weight, rng, columns=None if shape[1] is None else columns
-        )
+        rng, sample, shown = _draw(seed, draws, features)
+        columns = shown.astype(np.intp)
+        member = _balanced(learner, sample) if balanced else learner
+        weigh = _mean_one if weighted else _sample_weight
+        model = member.fit(sample, weigh, rng, columns=None if features.n_drawn is None else columns)
         new = 0 if sample.y_new is None else sample.y_new.sum()
         n_positive = sample.counts[learner.records.positive].sum() + new
         made.append((model, columns, float(n_positive / (sample.counts.sum() + sample.n_new)), sample.counts > 0))

@@ -11,10 +11,13 @@ from sklearn.base import clone
 from sklearn.ensemble import AdaBoostClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils.class_weight import compute_sample_weight
 
 from stakes import CostBaggingClassifier, CostBoostClassifier, CostTreeClassifier, Decision, MetaCostClassifier
+from stakes.boosting.loop import PERFECT
 from stakes.exceptions import NoEffectWarning, SamplingError
 from stakes.metrics import savings_score
+from stakes.persist import dumps, loads
 
 RNG = np.random.default_rng(0)
 X = RNG.integers(0, 20, (300, 4)).astype(float)
@@ -139,7 +142,7 @@ def test_limits_are_checked() -> None:
 # Weights of classes
 
 
-@pytest.mark.parametrize("name", ["tree", "bagging", "forest", "under", "models"])
+@pytest.mark.parametrize("name", ["tree", "bagging", "forest", "under", "models", "boosting"])
 def test_class_weights_are_sample_weights_of_classes(name: str) -> None:
     model = ENSEMBLES.get(name, CostTreeClassifier())
     weight = np.where(Y == 1, 3.0, 0.5)
@@ -159,7 +162,58 @@ def test_balanced_classes_weigh_the_same() -> None:
         CostBaggingClassifier(CostTreeClassifier(class_weight="balanced"), **FEW).fit(X, Y)
 
 
+@pytest.mark.parametrize("estimator", [None, LogisticRegression()])
+def test_both_classes_weigh_the_same_in_each_sample(estimator: Any) -> None:
+    model = CostBaggingClassifier(estimator, class_weight="balanced_subsample", **FEW).fit(X, Y)
+    for member, rows in zip(model, model.estimators_samples_, strict=True):
+        if estimator is None:
+            found = member.members_.trees.nodes.counts[0]
+            np.testing.assert_allclose(found, rows.size / 2)
+        else:
+            weight = compute_sample_weight("balanced", Y[rows])
+            expected = clone(estimator).fit(X[rows], Y[rows], weight)
+            np.testing.assert_allclose(member.coef_, expected.coef_, rtol=1e-3)
+    assert set(CostBaggingClassifier().get_params()) >= {"class_weight"}
+    with pytest.raises(ValueError, match="class_weight='balanced_subsample' is not valid"):
+        CostBoostClassifier(class_weight="balanced_subsample").fit(X, Y)
+
+
 # Samples
+
+
+@pytest.mark.parametrize("weight", [None, np.arange(300) % 3])
+@pytest.mark.parametrize("options", [{}, {"max_samples": 50}, {"bootstrap": False, "max_samples": 0.3}])
+def test_the_samples_and_features_of_members_are_known(options: dict[str, Any], weight: Any) -> None:
+    model = CostBaggingClassifier(features="per_tree", **options, **FEW).fit(X, Y, sample_weight=weight)
+    both = zip(model.estimators_samples_, model.estimators_features_, strict=True)
+    for number, (rows, shown) in enumerate(both):
+        np.testing.assert_array_equal(np.bincount(rows, minlength=300) == 0, model.validation_.out_of_bag[:, number])
+        assert set(model[number].members_.trees.nodes.feature) <= {-1, *shown}
+        tree = CostTreeClassifier().fit(
+            X[rows][:, shown], Y[rows], sample_weight=None if weight is None else weight[rows]
+        )
+        assert tree.get_n_leaves() == pytest.approx(model[number].get_n_leaves(), abs=5)  # bins are of all records
+        assert rows.size == (model[number].members_.trees.nodes.counts[0].sum() if weight is None else rows.size)
+
+
+def test_features_may_be_drawn_with_replacement() -> None:
+    wide = np.hstack([X, RNG.normal(size=(300, 12))])
+    tree = CostTreeClassifier(max_features=16)
+    model = CostBaggingClassifier(tree, features="per_tree", bootstrap_features=True, **FEW).fit(wide, Y)
+    sizes = [shown.size for shown in model.estimators_features_]
+    assert 5 < min(sizes) < max(sizes) < 16
+    models = CostBaggingClassifier(LogisticRegression(), features="per_tree", bootstrap_features=True, **FEW).fit(
+        wide, Y
+    )
+    assert [m.coef_.size for m in models] == [shown.size for shown in models.estimators_features_]
+    with pytest.raises(ValueError, match="choose features='per_tree'"):
+        CostBaggingClassifier(bootstrap_features=True).fit(X, Y)
+
+
+def test_samples_that_cannot_be_drawn_again_are_not_told() -> None:
+    for model in (CostBaggingClassifier(sampling="under", **FEW), CostBaggingClassifier(bootstrap=False, **FEW)):
+        assert not hasattr(model.fit(X, Y), "estimators_samples_")
+        assert [shown.tolist() for shown in model.estimators_features_] == [[0, 1, 2, 3]] * 8
 
 
 def test_max_samples_says_how_many_records_a_member_has() -> None:
@@ -234,6 +288,13 @@ def test_the_members_of_boosting_vote_as_they_do_in_it() -> None:
     )
 
 
+@pytest.mark.parametrize("label", ["yes", "no"])
+def test_the_margin_of_bagging_is_the_difference_of_mean_probabilities(label: str) -> None:
+    forest = CostBaggingClassifier(pos_label=label, **FEW).fit(X, np.array(["no", "yes"])[Y])
+    no, yes = forest.predict_proba(X).T
+    np.testing.assert_allclose(forest.decision_function(X), yes - no)
+
+
 # Paths
 
 
@@ -275,6 +336,53 @@ def test_a_warm_start_adds_the_members_of_a_longer_fit(name: str) -> None:
         model.set_params(n_estimators=2).fit(X, Y)
     with pytest.raises(ValueError, match="needs the records of the last fit: 300 then, 200 now"):
         model.set_params(n_estimators=9).fit(X[:200], Y[:200])
+
+
+def test_a_warm_start_holds_out_the_same_records() -> None:
+    model = CostBaggingClassifier(validation=0.3, warm_start=True, n_estimators=3).fit(X, Y)
+    first = model.validation_.records.X
+    np.testing.assert_array_equal(model.set_params(n_estimators=6).fit(X, Y).validation_.records.X, first)
+
+
+BOOSTED = {
+    "stumps": CostBoostClassifier(**FEW),
+    "features drawn": CostBoostClassifier(CostTreeClassifier(max_depth=2, max_features=2), **FEW),
+    "samples": CostBoostClassifier(CostTreeClassifier(max_depth=2), sampling="under", fn_cost=3, **FEW),
+    "held out": CostBoostClassifier(CostTreeClassifier(max_depth=2), variant="uboost", **FEW),
+    "models": CostBoostClassifier(DecisionTreeClassifier(max_depth=2, max_features=1), variant="adac1", **FEW),
+    "as published": CostBoostClassifier(variant="csb2", variant_params={"costs_per_round": "full"}, **FEW),
+}
+
+
+@pytest.mark.parametrize("name", BOOSTED)
+def test_a_warm_start_of_boosting_is_a_longer_fit(name: str) -> None:
+    weight = 1 + X[:, 3]
+    model = clone(BOOSTED[name]).set_params(n_estimators=3, warm_start=True).fit(X, Y, sample_weight=weight)
+    assert model.n_rounds_ == 3
+    model = loads(dumps(model))
+    model.set_params(n_estimators=8).fit(X, Y, sample_weight=weight)
+    whole = clone(BOOSTED[name]).fit(X, Y, sample_weight=weight)
+    assert whole.n_rounds_ > 3
+    np.testing.assert_array_equal(model.estimator_weights_, whole.estimator_weights_)
+    np.testing.assert_array_equal(model.estimator_errors_, whole.estimator_errors_)
+    np.testing.assert_array_equal(model.predict_proba(X), whole.predict_proba(X))
+    assert model.stop_reason_ == whole.stop_reason_
+    with pytest.raises(ValueError, match="300 then, 200 now"):
+        model.set_params(n_estimators=9).fit(X[:200], Y[:200])
+    with pytest.raises(ValueError, match="must be larger or equal"):
+        model.set_params(n_estimators=2).fit(X, Y, sample_weight=weight)
+
+
+def test_a_warm_start_adds_nothing_to_boosting_that_has_ended() -> None:
+    model = CostBoostClassifier(warm_start=True, n_estimators=3).fit(Y[:, None], Y)
+    assert model.stop_reason_ == PERFECT
+    assert model.set_params(n_estimators=9).fit(Y[:, None], Y).n_rounds_ == 1
+
+
+@pytest.mark.parametrize("variant", ["asymmetric", "csb0", "adac2", "adac3"])
+def test_costs_that_are_spread_over_all_rounds_leave_no_room_for_more(variant: str) -> None:
+    with pytest.raises(ValueError, match=f"cannot add rounds to variant='{variant}'"):
+        CostBoostClassifier(variant=variant, warm_start=True).fit(X, Y)
 
 
 # Other methods

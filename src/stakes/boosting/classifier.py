@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -22,7 +23,7 @@ from stakes._progress import progress
 from stakes._typing import Bools, Floats
 from stakes._validation import Constraint, number
 from stakes.boosting.learners import BoostedModels, BoostedTrees
-from stakes.boosting.loop import USELESS, boost
+from stakes.boosting.loop import DONE, USELESS, Boosted, boost
 from stakes.boosting.rules import Rule, make_rule
 from stakes.cost_tree import CostTreeClassifier
 from stakes.costs import Costs
@@ -82,6 +83,10 @@ class CostBoostClassifier(EnsembleClassifier):
     validation : float, "auto" or None, default="auto"
         Where calibration, tuning and pruning get their records if fit is given none: a share of the training records,
         held out; or the training records themselves (None). "auto" holds out a fifth where something needs it.
+    warm_start : bool, default=False
+        Go on from the last `fit`, whose records must be the same, up to `n_estimators` rounds. Variants that spread the
+        costs over all rounds cannot.
+    {class_weight}
     {costs_and_label}
     {n_jobs}
     {seed_and_progress}
@@ -148,6 +153,8 @@ class CostBoostClassifier(EnsembleClassifier):
         variant_params: dict[str, Any] | None = None,
         decision: Decision | None = None,
         validation: float | str | None = "auto",
+        warm_start: bool = False,
+        class_weight: Any = None,
         fp_cost: float = 1.0,
         fn_cost: float = 1.0,
         cost_estimator: Any = None,
@@ -164,6 +171,8 @@ class CostBoostClassifier(EnsembleClassifier):
         self.variant_params = variant_params
         self.decision = decision
         self.validation = validation
+        self.warm_start = warm_start
+        self.class_weight = class_weight
         self.fp_cost = fp_cost
         self.fn_cost = fn_cost
         self.cost_estimator = cost_estimator
@@ -190,6 +199,11 @@ class CostBoostClassifier(EnsembleClassifier):
             raise ValueError(
                 f"variant={self.variant!r} votes by the weights in the leaves of trees, and the members are "
                 f"{self.estimator!r}: give a CostTreeClassifier, or choose another variant"
+            )
+        if self.warm_start and rule.spreads_costs:
+            raise ValueError(
+                f"warm_start=True cannot add rounds to variant={self.variant!r}, which spreads the costs over all of "
+                "them: choose warm_start=False, or another variant"
             )
         if self.decision is not None:
             if rule.cast == "confidence" and self.decision.member != "label":
@@ -229,11 +243,18 @@ class CostBoostClassifier(EnsembleClassifier):
         rule = replace(rule, amounts=_amounts(records, draws if sampled_by_cost else None, self.member_))
         by_tree = self._tree is not None and self._tree.recipe().uses_costs
         acted = rule.uses_costs or sampled_by_cost or by_tree or self.member_ != "label"
+        last, n_rounds = None, self.n_estimators
+        if self._goes_on():
+            assert self._last_fit is not None
+            self._check_warm_start(self._last_fit["log_weight"].size, len(records))
+            last, rng = self._boosted(self._last_fit["log_weight"]), self._last_fit["rng"]
+            n_rounds = self.n_estimators - len(last.members) if last.stop_reason == DONE else 0
         with ThreadPoolExecutor(self._n_threads) as pool:
             learner = self._learner(records, X, draws, rng, pool.map if self._n_threads > 1 else map, acted=acted)
-            rounds = progress(range(self.n_estimators), self.n_estimators, f"{self.n_estimators} rounds", self.verbose)
+            rounds = progress(range(n_rounds), n_rounds, f"{n_rounds} rounds", self.verbose)
             tries = 1 if draws is None else 1 + rule.redraws
-            boosted = boost(rule, records, learner, self._vote(records), rounds, tries, self.learning_rate)
+            boosted = boost(rule, records, learner, self._vote(records), rounds, tries, self.learning_rate, last)
+        self._keep(log_weight=boosted.log_weight, rng=copy.deepcopy(rng))
         self.members_ = learner.join(boosted.members)
         self.estimator_weights_ = np.array(boosted.alphas)
         self.estimator_errors_ = np.array(boosted.errors)
@@ -253,6 +274,16 @@ class CostBoostClassifier(EnsembleClassifier):
         if acted:
             self.default_decision_ = Decision(member=self.member_, threshold=rule.threshold)
         return ValidationRecords(records) if self._tunes_by_default else None
+
+    def _boosted(self, log_weight: Floats) -> Boosted:
+        """Return what the last fit left behind."""
+        return Boosted(
+            [self.members_.one(number) for number in range(len(self))],
+            self.estimator_weights_.tolist(),
+            self.estimator_errors_.tolist(),
+            self.stop_reason_,
+            log_weight,
+        )
 
     def _learner(
         self,
@@ -380,34 +411,6 @@ class CostBoostClassifier(EnsembleClassifier):
         for labels in self.staged_predict(X, **given):
             yield self._savings(X, y, labels, sample_weight, given)
 
-    def decision_function(
-        self,
-        X: Any,
-        *,
-        fp_cost: ArrayLike | None = None,
-        fn_cost: ArrayLike | None = None,
-        tp_cost: ArrayLike | None = None,
-        tn_cost: ArrayLike | None = None,
-    ) -> Floats:
-        """Return the votes for the second of the classes minus those for the first, as a share of all votes.
-
-        They are not calibrated, and the decision in force may cut them elsewhere than at 0.
-
-        Parameters
-        ----------
-        {X}
-        {costs_to_vote}
-
-        Returns
-        -------
-        margin : ndarray of shape (n_records,)
-            From -1 to 1.
-        """
-        check_is_fitted(self)
-        given = {"fp_cost": fp_cost, "fn_cost": fn_cost, "tp_cost": tp_cost, "tn_cost": tn_cost}
-        readings, _ = self._read_by(self.reader_, X, given, needed=False)
-        return self._margin(readings)
-
     def staged_decision_function(
         self,
         X: Any,
@@ -432,10 +435,6 @@ class CostBoostClassifier(EnsembleClassifier):
         given = {"fp_cost": fp_cost, "fn_cost": fn_cost, "tp_cost": tp_cost, "tn_cost": tn_cost}
         for readings, _ in self._stages(X, given, needed=False):
             yield self._margin(readings)
-
-    def _margin(self, readings: Readings) -> Floats:
-        margin = 2.0 * readings.scores[readings.source(self.cut_.decision)] - 1.0
-        return margin if self._positive == 1 else -margin
 
     def _stages(self, X: Any, given: dict[str, Any], *, needed: bool) -> Iterator[tuple[Readings, Costs | None]]:
         """Return the scores of records by the first members, one more each time, and their costs."""

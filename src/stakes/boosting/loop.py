@@ -49,6 +49,7 @@ class Boosted:
     alphas: list[float]  # the weights of their votes
     errors: list[float]  # the weights of the records that each got wrong
     stop_reason: str
+    log_weight: Floats  # of the records in the next round
 
 
 def boost(
@@ -59,20 +60,21 @@ def boost(
     rounds: Iterable[int],
     tries: int = 1,
     learning_rate: float = 1.0,
+    last: Boosted | None = None,
 ) -> Boosted:
     """Run as many rounds as there are items in `rounds`, at most, on records whose sample weights are positive.
 
     `vote` takes a member, and the leaves of the records in it, to its votes: 1 for positive, -1 for negative, or a
     confidence between the two. Up to `tries` members are fitted in a round, until one is of use: more than one only
     where samples are drawn. Each alpha is multiplied by `learning_rate`, in the vote and in the weights of the next
-    round.
+    round. `last` is what the rounds go on from.
     """
-    members: list[Any] = []
-    alphas: list[float] = []
-    errors: list[float] = []
-    stop_reason = DONE
+    if last is None:
+        start = rule.start(records) + (0.0 if records.weight is None else np.log(records.weight))
+        last = Boosted([], [], [], DONE, start)
+    members, alphas, errors, stop_reason = [*last.members], [*last.alphas], [*last.errors], last.stop_reason
+    log_weight = last.log_weight.copy()
     focus = rule.focus(records)
-    log_weight = rule.start(records) + (0.0 if records.weight is None else np.log(records.weight))
     for _ in rounds:
         weight, log_total = shares(log_weight)
         log_weight -= log_total
@@ -102,7 +104,7 @@ def boost(
         if stop_reason != DONE:
             break
         log_weight += rule.step(records, alpha, margin)
-    return Boosted(members, alphas, errors, stop_reason)
+    return Boosted(members, alphas, errors, stop_reason, log_weight)
 
 
 def shares(log_weight: Floats) -> tuple[Floats, float]:

@@ -86,6 +86,8 @@ class Rule:
     """Whether margins are confidences, 2 P+ - 1 at the leaf times y*, and not 1 and -1."""
     threshold: ClassVar[str] = "half"
     """The threshold of the default decision where costs act in training: "tuned" for rules that count them twice."""
+    spreads_costs: ClassVar[bool] = False
+    """Whether `n_rounds` enters the formulas, so that no rounds can be added."""
 
     def __post_init__(self) -> None:
         for option in fields(self):
@@ -243,6 +245,7 @@ class Asymmetric(Rule):
     """Asymmetric AdaBoost: the ratio of the costs, spread over all rounds."""
 
     uses_costs = True
+    spreads_costs = True
 
     def start(self, records: Records) -> Floats:
         """(C_FN / C_FP)^(1/2m) for positives, and the inverse for negatives."""
@@ -265,6 +268,11 @@ class CostsPerRound(Rule):
     """
 
     costs_per_round: str = choice("root", "full")
+
+    @property
+    def spreads_costs(self) -> bool:  # type: ignore[override]
+        """Whether the costs are spread over all rounds."""
+        return self.costs_per_round == "root"
 
     def log_cost(self, records: Records) -> Floats:
         """Return ln C, or a share of it."""
