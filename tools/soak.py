@@ -196,13 +196,13 @@ class Soak:
         self.own.add(path)
 
 
-def _session(leader: int) -> list[int]:
-    """Return the processes of a session."""
+def _session(leader: int, command: bytes = b"") -> list[int]:
+    """Return the processes of a session; those with something in their command line, if given."""
     found = []
     for path in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError):
             fields = path.read_text().rpartition(")")[2].split()
-            if int(fields[3]) == leader and fields[0] != "Z":
+            if int(fields[3]) == leader and fields[0] != "Z" and command in (path.parent / "cmdline").read_bytes():
                 found.append(int(path.parent.name))
     return found
 
@@ -221,8 +221,8 @@ def worker_killed(soak: Soak, out: Path, options: list[str]) -> None:
     process = soak.start(*soak.study(out, [*options, "--jobs", "2"]))
     soak.moment(0.5)
     while process.poll() is None:
-        workers = [pid for pid in _session(process.pid) if pid != process.pid]
-        if len(workers) > 1:
+        workers = _session(process.pid, b"popen_loky_posix")  # and not what cleans up after them
+        if workers:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(soak.rng.choice(workers), signal.SIGKILL)
             break

@@ -85,7 +85,15 @@ FILES: dict[str, tuple[Callable[[Path], object], str | None]] = {
     "a name missing": (text_of(lambda text: text.replace("x,z", ",z", 1)), WORKS),
     "a value too many": (text_of(lambda text: text + "1,2,3,yes,5\n"), "cannot be read"),
     "a value too few": (text_of(lambda text: text + "1,2\n"), "is missing in record 81"),
-    "a quote that stays open": (text_of(lambda text: text + '"1,2,3,yes'), "cannot be read"),
+    "a quote that stays open": (text_of(lambda text: text + '"1,2,3,yes'), "in line 82, column 'x', that is not"),
+    "a quote within a value": (
+        text_of(lambda text: text.replace("y\n", 'y\n5" pipe,2,3,no\n', 1)),
+        "line 2, column 'x'",
+    ),
+    "two quotes within values": (
+        text_of(lambda text: f'{text}5" pipe,2,3,no\n6" pipe,2,3,no\n'),
+        "line 82, column 'x'",
+    ),
     "blank lines": (text_of(lambda text: text.replace("\n", "\r\n\r\n")), WORKS),
     "another encoding": (text_of(lambda text: text.replace("yes", "né"), "latin-1"), "save it as UTF-8"),
     "two bytes a letter": (text_of(encoding="utf-16"), "neither CSV nor Parquet"),
@@ -165,6 +173,11 @@ NEW_FILES: dict[str, tuple[Callable[[Path], object], str | None]] = {
     "a negative cost": (file_of(amount=every(-1)), "a negative cost"),
     "a record": (lambda path: frame_of()[:1].write_csv(path), WORKS),
     "no records": (lambda path: frame_of()[:0].write_csv(path), "has no records"),
+    "a quote within a value": (
+        text_of(lambda text: text.replace("y\n", 'y\n1,2,3,5" pipe\n', 1)),
+        "line 2, column 'y'",
+    ),
+    "a quote that stays open": (text_of(lambda text: text + '1,"2,3,yes'), "line 82, column 'z'"),
     "lists to be copied": (parquet_of(more=every([1])), "cannot write done.csv"),
     "bytes to be copied": (parquet_of(more=every(b"a")), "cannot write done.csv"),
     "a name that is taken": (file_of(score=every(1)), "has a column 'score' itself"),

@@ -5,7 +5,6 @@ Paths are names, not patterns: brackets in them have no meaning.
 
 from __future__ import annotations
 
-import codecs
 import gzip
 import io
 from collections.abc import Iterator, Mapping
@@ -17,6 +16,7 @@ import polars as pl
 from stakes._expressions import did_you_mean, in_records
 from stakes._forks import refuse_if_forked
 from stakes.exceptions import StudyError
+from stakes.study.csv_records import check_quotes, csv_records, separator_of
 
 __all__ = [
     "KINDS", "as_kind", "check_finite", "column_names", "conform", "kinds_of", "read_batches", "read_file", "tidy",
@@ -24,7 +24,6 @@ __all__ = [
 
 # What stands for a missing number in files. In a column of texts these are texts like any other.
 MISSING = ("", "na", "n/a", "nan", "null", "none", "?", "-", ".")
-SEPARATORS = (",", ";", "\t", "|")
 # Around numbers that they do not change, and numbers with a comma after every three digits.
 SIGNS = r"[\s$€£¥%']"
 THOUSANDS = r"^[-+]?[0-9]{1,3}(,[0-9]{3})+(\.[0-9]*)?$"
@@ -55,6 +54,8 @@ def read_file(path: str | Path) -> pl.DataFrame:
             frame = pl.read_parquet(path, glob=False)
         else:
             separator, names = _csv_layout(path)
+            with _open(path) as file:
+                check_quotes(file, path.name)
             # Types by the whole file: a text in the last line must not come as a surprise.
             frame = pl.read_csv(path, separator=separator, infer_schema_length=None, try_parse_dates=True, glob=False)
             frame.columns = names  # with quotes as they are meant
@@ -101,7 +102,7 @@ def _parquet_batches(path: Path, size: int) -> Iterator[pl.DataFrame]:
 def _csv_batches(path: Path, size: int) -> Iterator[pl.DataFrame]:
     separator, names = _csv_layout(path)
     with _open(path) as file:
-        records = _csv_records(file)
+        records = csv_records(file, path.name)
         next(records)  # the header
         lines: list[bytes] = []
         for record in records:
@@ -112,20 +113,6 @@ def _csv_batches(path: Path, size: int) -> Iterator[pl.DataFrame]:
                 lines = []
         if lines:
             yield _csv_frame(lines, separator, names)
-
-
-def _csv_records(file: IO[bytes]) -> Iterator[bytes]:
-    """Return the records of a CSV file as bytes; one may have several lines, between quotes."""
-    lines: list[bytes] = []
-    n_quotes = 0
-    for line in file:
-        lines.append(line)
-        n_quotes += line.count(b'"')
-        if n_quotes % 2 == 0:  # quotes come in pairs: as long as one is open, so is the record
-            yield b"".join(lines)
-            lines, n_quotes = [], 0
-    if lines:
-        yield b"".join(lines)
 
 
 def _csv_frame(records: list[bytes], separator: str, names: list[str]) -> pl.DataFrame:
@@ -144,10 +131,10 @@ def _csv_layout(path: Path) -> _CsvLayout:
         if b"\x00" in file.read(1 << 16):
             raise StudyError(f"{path.name} is neither CSV nor Parquet: save it as one of them")
         file.seek(0)
-        header = next(_csv_records(file), b"").removeprefix(codecs.BOM_UTF8)
+        header = next(csv_records(file, path.name), b"")
     if not header.strip():
         raise StudyError(f"{path.name} is empty")
-    separator = max(SEPARATORS, key=lambda each: header.count(each.encode()))
+    separator = separator_of(header)
     found = pl.read_csv(io.BytesIO(header), separator=separator, has_header=False, infer_schema=False).row(0)
     names = ["" if name is None else str(name) for name in found]
     twice = sorted({name for name in names if names.count(name) > 1})
