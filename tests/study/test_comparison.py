@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from itertools import product
+from xml.etree import ElementTree
 
 import numpy as np
 import polars as pl
@@ -13,7 +14,7 @@ from typer.testing import CliRunner
 from stakes.cli import app
 from stakes.exceptions import StudyError
 from stakes.study import compare
-from stakes.study.comparison.page import diagram, render
+from stakes.study.comparison.page import diagram, render, write_diagram
 from stakes.study.comparison.statistics import (
     bayesian_signed_rank,
     critical_difference,
@@ -199,6 +200,9 @@ def test_the_page_shows_every_method_loads_nothing_and_escapes_names(tmp_path):
     drawn = diagram(found)
     assert [label["name"] for label in drawn["labels"]] == [place.name for place in found.places]
     assert sorted(label["x"] for label in drawn["labels"]) == [label["x"] for label in drawn["labels"]]
+    alone = ElementTree.parse(write_diagram(found, tmp_path / "diagram.svg")).getroot()
+    texts = [text.text for text in alone.iter("{http://www.w3.org/2000/svg}text")]
+    assert {f"{place.name} ({place.rank:.2f})" for place in found.places} <= set(texts)
 
 
 def test_the_command_writes_a_page_and_figures_and_replaces_neither(tmp_path, monkeypatch):

@@ -19,7 +19,7 @@ from stakes.study.comparison.compare import ROPE, Comparison
 from stakes.study.comparison.statistics import groups
 from stakes.study.templates import source_of, templates_of
 
-__all__ = ["diagram", "render", "write_figures", "write_page"]
+__all__ = ["diagram", "render", "write_diagram", "write_figures", "write_page"]
 
 # Of the diagram: more methods than these cannot be read.
 SHOWN = 30
@@ -34,6 +34,14 @@ def write_page(comparison: Comparison, path: Path) -> Path:
 def write_figures(comparison: Comparison, path: Path) -> Path:
     """Write the figure of each method on each data set, as CSV."""
     return _write(path, comparison.figures.write_csv())
+
+
+def write_diagram(comparison: Comparison, path: Path) -> Path:
+    """Write the critical-difference diagram, as SVG."""
+    places = diagram(comparison)
+    if places is None:
+        raise StudyError("a diagram takes three methods on two data sets: compare more")
+    return _write(path, _templates().get_template("diagram.svg").render(diagram=places, alone=True))
 
 
 def _write(path: Path, content: str) -> Path:
@@ -54,6 +62,7 @@ def render(comparison: Comparison) -> str:
             comparison=comparison,
             measure=measure,
             diagram=diagram(comparison),
+            alone=False,
             n_sets=len(comparison.figures),
             rope=measure.write(ROPE),
             rows=comparison.figures.to_dicts(),
