@@ -65,9 +65,7 @@ def simulated(names: list[str] | None) -> Iterator[StudyData]:
             name = f"{made}-{way}"
             if names is None or name in names:
                 test = np.arange(LEARNT, n)
-                yield study_data(
-                    name, data.frame, data.target == 1, costs, test_rows=test, allow=("fp_cost", "fn_cost")
-                )
+                yield study_data(name, data.frame, data.target == 1, costs, test_rows=test)
 
 
 def main() -> None:
