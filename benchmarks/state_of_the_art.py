@@ -90,6 +90,8 @@ def main() -> None:
     for data in sets[asked.kind]():
         for seed in map(int, asked.seeds.split(",")):
             out = asked.out / f"{data.name}-{seed}"
+            if (out / "summary.json").exists():
+                continue
             methods = tuple(asked.methods.split(","))
             Study(
                 data, out=out, methods=methods, trees=asked.trees, seed=seed, measure="savings", jobs=asked.jobs
