@@ -221,6 +221,7 @@ class TestOtherCases:
         json.dumps(figures)
 
 
+@pytest.mark.slow  # in processes of their own
 class TestRun:
     def test_figures_come_back_from_a_process_and_are_kept_and_reported(self, tmp_path: Path) -> None:
         name = "scikit-learn tree/churn/1"

@@ -61,8 +61,10 @@ def study(out: Path, data: StudyData | None = None, **options: object) -> Study:
 
 
 def test_every_method_can_be_studied(tmp_path: Path):
-    found = study(tmp_path / "all", churn_data(200), methods=("all",), trees=2, folds=2, metacost="none").run()
     names = {name.removeprefix("mc-").removeprefix("dm-") for name in list_methods().names}
+    names -= {name for name in names if name.endswith(("rf", "rdf"))}  # bagging is studied as forests are
+    less = {"trees": 2, "folds": 2, "metacost": "none"}
+    found = study(tmp_path / "all", churn_data(200), methods=tuple(names), **less).run()
     assert names - {name.removeprefix("dm-") for name in found.results["name"]} == set()
     assert found.summary["question"]["not_trained"] == {}
 

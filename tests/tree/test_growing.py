@@ -32,14 +32,14 @@ from stakes.tree.growing import Settings, grow
 @pytest.mark.parametrize("weights", WEIGHTS)
 def test_root_split_is_the_best_of_all(criterion, weights):
     n_splits = 0
-    for seed in range(250):
+    for seed in range(100):
         rng = np.random.default_rng(seed)
         problem = random_problem(rng, weights=weights)
         min_leaf = int(rng.integers(1, 5)) if rng.random() < 0.5 else 1
         table, grown = fit(problem, weights, criterion=criterion, max_depth=1, min_samples_leaf=min_leaf)
         assert_every_split_is_best(problem, grown, table, criterion, min_leaf, max_depth=1)
         n_splits += grown.nodes.feature[0] >= 0
-    assert n_splits > 180
+    assert n_splits > 72
 
 
 @criteria
