@@ -74,7 +74,7 @@ def test_out_of_bag_relabelling_uses_only_members_that_did_not_see_the_record(re
 
 def test_out_of_bag_is_the_default_where_the_teacher_has_it(records):
     X, y, fn = records
-    clf = MetaCostClassifier(CostBaggingClassifier(n_estimators=5, random_state=1)).fit(X, y, fn_cost=fn)
+    clf = MetaCostClassifier(CostBaggingClassifier(n_estimators=100, random_state=1)).fit(X, y, fn_cost=fn)
     np.testing.assert_array_equal(clf.relabelled_, clf.teacher_.predict_oob())
     for teacher in (CostBoostClassifier(n_estimators=3), CostBaggingClassifier(n_estimators=3, sampling="over")):
         with pytest.raises(ValueError, match="out_of_bag=True needs"):
@@ -86,7 +86,7 @@ def test_the_default_is_a_small_tree_that_can_be_printed(records):
     X, y, fn = records
     clf = MetaCostClassifier(CostBaggingClassifier(n_estimators=5), random_state=0).fit(X, y, fp_cost=3.0, fn_cost=fn)
     assert isinstance(clf.estimator_, CostTreeClassifier)
-    assert clf.estimator_.get_depth() <= 4
+    assert clf.estimator_.get_n_leaves() <= 16
     assert "x0 <=" in clf.export_text()
 
 
@@ -129,6 +129,21 @@ def test_a_teacher_without_a_bag_relabels_out_of_fold(teacher, records):
     assert clf.relabelled_fraction_ > by_heart.relabelled_fraction_ + 0.05
     again = MetaCostClassifier(teacher, random_state=0).fit(X, y, fp_cost=3.0, fn_cost=fn)
     np.testing.assert_array_equal(clf.relabelled_, again.relabelled_)
+
+
+def test_few_members_relabel_out_of_fold_where_all_of_them_vote_so_that_labels_follow_costs():
+    """Of fifteen trees with pure leaves some five judge a record out of the bag, and any positive one decides."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1500, 4))
+    y = (rng.random(1500) < 1 / (1 + np.exp(4.5 - 2 * X[:, 0]))).astype(int)
+
+    def share(out_of_bag, fn):
+        teacher = CostBaggingClassifier(n_estimators=15, weighted=True)
+        clf = MetaCostClassifier(teacher, out_of_bag=out_of_bag, random_state=0).fit(X, y, fp_cost=1.0, fn_cost=fn)
+        return clf.relabelled_.mean()
+
+    assert share(True, 48.0) < share(True, 12.0) + 0.02
+    assert share(None, 48.0) > share(None, 12.0) + 0.04
 
 
 def test_records_too_few_for_folds_are_relabelled_by_the_teacher():

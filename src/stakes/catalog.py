@@ -361,6 +361,14 @@ def _boosting(rules: Rules) -> Iterator[Method]:
         when=("during",),
         make=replace(_boosting_of_trees, decision={"member": "cost"}),
     )
+    yield replace(
+        after,
+        name="dab-thr",
+        description="AdaBoost of members that decide by T_thr",
+        when=("during",),
+        needs_costs=False,
+        make=replace(_boosting_of_trees, decision={"member": "tuned"}),
+    )
 
 
 def _sample_boosting(samplers: Samplers) -> Iterator[Method]:

@@ -26,10 +26,17 @@ from stakes.explain.models import contributions_of
 from stakes.explain.permutations import Sampling, background_of
 from stakes.records import Records
 
-__all__ = ["MetaCostClassifier"]
+__all__ = ["MetaCostClassifier", "small_tree"]
 
 # Teachers without out-of-bag records relabel the records of this many folds.
 FOLDS = 5
+# So do those with fewer out-of-bag members for a record: few pure leaves agree on most records, whatever these cost.
+FEWEST_MEMBERS = 30
+
+
+def small_tree(random_state: Any = None) -> CostTreeClassifier:
+    """Return a tree that fits on a page: the sixteen leaves that the largest gains make."""
+    return CostTreeClassifier(max_leaf_nodes=16, min_samples_leaf=5, random_state=random_state)
 
 
 @documented
@@ -44,13 +51,14 @@ class MetaCostClassifier(CostClassifier):
     estimator : classifier, default=None
         The teacher: any cost-sensitive classifier of this package. None is bagging decided by T_cs.
     final_estimator : classifier, default=None
-        The model that is trained on the new labels. None is a `CostTreeClassifier` of at most 16 leaves or so:
-        ``max_depth=4``.
+        The model that is trained on the new labels. None is
+        ``CostTreeClassifier(max_leaf_nodes=16, min_samples_leaf=5)``.
     out_of_bag : bool, default=None
         Whether a record is relabelled only by the members that were not trained on it, which needs bagging as teacher.
         A record that all members were trained on is relabelled by all. False relabels by the teacher as it is, which
         leaves most labels as they are where it fits the training records closely. None is yes where the teacher has
-        such members; other teachers are trained again for each of five folds, and relabel the records of that fold.
+        such members, thirty for each record on average (bagging of 82 or more); other teachers are trained again for
+        each of five folds, and relabel the records of that fold.
     {constant_costs}
     cost_estimator : regressor or dict, default=None
         Estimates costs that are not known for all training records.
@@ -167,19 +175,19 @@ class MetaCostClassifier(CostClassifier):
         records = Records(X, positive, costs, None if sample_weight is None else np.asarray(sample_weight))
         unfitted = clone(self.teacher_)
         self._teach(self.teacher_, records, options)
-        has_oob = isinstance(self.teacher_, CostBaggingClassifier) and self.teacher_.has_oob_
-        if self.out_of_bag and not has_oob:
+        n_members = _out_of_bag_members(self.teacher_)
+        if self.out_of_bag and not n_members:
             raise ValueError(
                 f"out_of_bag=True needs a CostBaggingClassifier that leaves records out, not {self.teacher_!r}"
             )
-        if has_oob and self.out_of_bag is not False:
+        if self.out_of_bag or (self.out_of_bag is None and n_members >= FEWEST_MEMBERS):
             self.relabelled_ = self.teacher_.predict_oob()
         else:
             self.relabelled_ = _labels(self.teacher_, records)
             if self.out_of_bag is None:
                 self._relabel_out_of_fold(unfitted, records, options, int(rng.integers(2**31)))
         self.relabelled_fraction_ = float(np.mean(self.relabelled_ != self._decode(positive)))
-        final = seeded(CostTreeClassifier(max_depth=4) if self.final_estimator is None else self.final_estimator, rng)
+        final = seeded(small_tree() if self.final_estimator is None else self.final_estimator, rng)
         if np.unique(self.relabelled_).size < 2:
             # The cheapest is to decide all records alike, which few classifiers can be taught.
             final = DummyClassifier(strategy="most_frequent")
@@ -298,6 +306,13 @@ class MetaCostClassifier(CostClassifier):
         if not hasattr(self.estimator_, "export_text"):
             raise AttributeError(f"{self.estimator_!r} is not a tree of this package, and has no export_text")
         return str(self.estimator_.export_text(**options))
+
+
+def _out_of_bag_members(teacher: Any) -> float:
+    """Return how many members of a teacher were not trained on a record, on average."""
+    validation = teacher.validation_ if isinstance(teacher, CostBaggingClassifier) else None
+    unseen = None if validation is None else validation.out_of_bag
+    return 0.0 if unseen is None else float(unseen.sum(axis=1).mean())
 
 
 def _labels(teacher: Any, records: Records) -> NDArray[Any]:

@@ -124,6 +124,7 @@ def boost(
     samples: Any = None,
     errors: str = "auto",
     margins: str = "confidence",
+    tuning: str = "weights",
 ) -> Run:
     """Run the rounds; `samples` yields rows to fit each member to, synthetic records, and their classes.
 
@@ -187,7 +188,8 @@ def boost(
             if member == "cost":
                 h = [int(p[i] > fp[i] / (fp[i] + fn[i])) for i in range(n)]
             else:
-                limit = tuned_threshold(y, p, fp_cost=fp, fn_cost=fn)
+                times = w if tuning == "weights" else None
+                limit = tuned_threshold(y, p, fp_cost=fp, fn_cost=fn, sample_weight=times)
                 h = [int(p[i] > limit) for i in range(n)]
         m = [star[i] * (1 if h[i] == 1 else -1) for i in range(n)]
         if variant == "m2" or (variant == "csb1" and margins == "confidence" and member == "label"):

@@ -11,12 +11,13 @@ from boosting_reference import make_task
 from imblearn.over_sampling import RandomOverSampler
 from imblearn.under_sampling import ClusterCentroids, RandomUnderSampler
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 
 from stakes import Costs, CostTreeClassifier, Decision
 from stakes.boosting import CostBoostClassifier
 from stakes.boosting.learners import sampled_weights
-from stakes.exceptions import ClassMeansWarning, DecisionError
+from stakes.exceptions import ClassMeansWarning, DecisionError, FewRoundsWarning
 from stakes.records import Records
 from stakes.sampling import MemberSampler, Sample, make_sampler
 
@@ -181,21 +182,23 @@ def test_deeper_trees_take_samples_too(small: Any) -> None:
     ("variant", "errors"),
     [("adaboost", "auto"), ("adaboost", "plain"), *((v, "") for v in ("naive", "adac1", "csb2", "uboost", "csab"))],
 )
-@pytest.mark.parametrize("member", ["cost", "tuned"])
+@pytest.mark.parametrize(
+    ("member", "tuning"), [("cost", "weights"), ("tuned", "weights"), ("tuned", "validation")], ids=lambda v: v
+)
 @pytest.mark.parametrize("record_dependent", [False, True], ids=["constant", "record"])
 @pytest.mark.parametrize("seed", range(2))
 def test_members_decide_by_cost_inside_the_loop_and_after_it(
-    variant: str, errors: str, member: str, record_dependent: bool, seed: int
+    variant: str, errors: str, member: str, tuning: str, record_dependent: bool, seed: int
 ) -> None:
     task = make_task(seed, record_dependent=record_dependent)
-    expected = reference.boost(task, variant, ROUNDS, member=member, errors=errors)
+    expected = reference.boost(task, variant, ROUNDS, member=member, errors=errors, tuning=tuning)
     # Without validation records thresholds are tuned on the training records.
     model = CostBoostClassifier(
         variant=variant,
         n_estimators=ROUNDS,
         decision=Decision(member=member, leaf="frequency"),
         validation=None,
-        variant_params={"errors": errors} if errors else None,
+        variant_params={"tuning": tuning} | ({"errors": errors} if errors else {}),
     ).fit(task.X, task.y, **task.costs)
     assert_allclose(model.estimator_errors_, expected.errors, rtol=1e-9)
     assert_allclose(model.estimator_weights_, expected.alphas, rtol=1e-9)
@@ -205,19 +208,43 @@ def test_members_decide_by_cost_inside_the_loop_and_after_it(
         assert_allclose(model.reader_.member_thresholds_["frequency"], expected.thresholds, rtol=1e-9)
 
 
-def test_thresholds_of_members_are_tuned_on_validation_records(large: Any) -> None:
+def test_thresholds_of_members_are_tuned_on_validation_records_if_asked_for(large: Any) -> None:
     train, val = large.take(np.arange(0, 1500, 2)), large.take(np.arange(1, 1500, 2))
-    tuned = CostBoostClassifier(n_estimators=5, decision=Decision(member="tuned", leaf="frequency"))
-    given = tuned.fit(train.X, train.y, X_val=val.X, y_val=val.y, fn_cost=2.0)
+    tuned = CostBoostClassifier(
+        n_estimators=5,
+        decision=Decision(member="tuned", leaf="frequency"),
+        variant_params={"tuning": "validation"},
+        random_state=0,
+    )
+    given = clone(tuned).fit(train.X, train.y, X_val=val.X, y_val=val.y, fn_cost=2.0)
     assert len(given.validation_.records) == 750
-    held_out = CostBoostClassifier(n_estimators=5, decision=Decision(member="tuned", leaf="frequency"), random_state=0)
-    held_out.fit(train.X, train.y, fn_cost=2.0)
+    held_out = tuned.fit(train.X, train.y, fn_cost=2.0)
     assert len(held_out.validation_.records) == 150
     # The first member is judged by the outcomes that it has with its threshold.
     assigned = given.members_.assign(given._read(train.X, reset=False))
     p = assigned.leaves.probability("frequency")[assigned.ids[:, 0]]
     error = ((p > given.reader_.member_thresholds_["frequency"][0]) != (train.y == 1)).mean()
     assert given.estimator_errors_[0] == pytest.approx(error)
+
+
+def test_thresholds_tuned_by_the_weights_of_the_round_keep_all_rounds_and_hold_no_records_out(large: Any) -> None:
+    decision = Decision(member="tuned")
+    model = CostBoostClassifier(n_estimators=50, decision=decision, random_state=0)
+    model.fit(large.X, large.y, fp_cost=1.0, fn_cost=5.0)
+    assert model.n_rounds_ == 50
+    assert model.validation_ is None
+    assert (model.estimator_weights_ > 0).all()
+    plain = clone(model).set_params(variant_params={"tuning": "validation"})
+    with pytest.warns(FewRoundsWarning):
+        assert plain.fit(large.X, large.y, fp_cost=1.0, fn_cost=5.0).n_rounds_ < 5
+    # Another decision keeps the thresholds of training, also one whose own threshold is tuned.
+    calibrated = clone(model).set_params(decision=Decision(member="tuned", threshold="tuned"))
+    calibrated.fit(large.X, large.y, fp_cost=1.0, fn_cost=5.0)
+    assert calibrated.validation_ is not None
+    assert_array_equal(
+        calibrated.with_decision(decision).reader_.member_thresholds_["auto"],
+        calibrated.reader_.member_thresholds_["auto"],
+    )
 
 
 def test_members_by_cost_are_members_by_label_where_costs_are_equal_and_leaves_not_smoothed(small: Any) -> None:

@@ -30,7 +30,7 @@ from stakes.costs import Costs
 from stakes.decision.cuts import Cut
 from stakes.decision.decision import Decision
 from stakes.decision.reader import Reader, Votes
-from stakes.decision.readings import Readings
+from stakes.decision.readings import Readings, Source
 from stakes.exceptions import DecisionError, FewRoundsWarning
 from stakes.records import Records
 from stakes.sampling.draws import Draws
@@ -65,21 +65,22 @@ class CostBoostClassifier(EnsembleClassifier):
         RUSBoost, "smote" SMOTEBoost). Samplers of imbalanced-learn are accepted too. None takes all records.
     variant_params : dict, default=None
         Options of the variant. All have `redraws`: how often a round is repeated with another sample if its member is
-        of no use, 10 by default. `errors` of "adaboost" and "m2": whether mistakes count in alpha by weight
-        ("plain") or by weight times cost ("cost"; "auto", the default, does so where samples are drawn by costs or
-        members decide by them). `power` of "naive", "uboost", "adacost", "adauboost" and "csb0" to "csb2", to which
-        costs are raised for the initial weights, 1 by default ("uboost" with 0 is its predecessor, "Boosting");
-        `alpha` of "adacost", "epsilon" by default, "fan" or "printed", and its `scale`, the largest scaled cost, 1 by
+        of no use, 10 by default; and `tuning`, for ``Decision(member="tuned")``: whether T_thr of a member is the
+        cheapest on the training records by their weights in the round ("weights", the default), or on validation
+        records by their costs alone ("validation"), which ends boosting after a few rounds. `errors` of "adaboost" and
+        "m2": whether mistakes count in alpha by weight ("plain") or by weight times cost ("cost"; "auto", the default,
+        does so where samples are drawn by costs or members decide by them). `power` of "naive", "uboost",
+        "adacost", "adauboost" and "csb0" to "csb2", to which costs are raised for the initial weights, 1 by default
+        ("uboost" with 0 is its predecessor, "Boosting"); `alpha` of "adacost", "epsilon" by default, "fan" or "printed", and its `scale`, the largest scaled cost, 1 by
         default; `exponent` of "adauboost", "inverse" by default, or "printed"; `costs_per_round` of "csb0" to "csb2",
         "adac2" and "adac3", "root" by default, or "full" as published; `margins` of "csb1", "confidence" by default, or
-        "labels"; and `fit_on` of "adac1", "adac2", "adac3" and
-        "csab", what members are fitted on: "costs", the weights times the costs, by default, or "weights".
+        "labels"; and `fit_on` of "adac1", "adac2", "adac3" and "csab", what members are fitted on: "costs", the weights
+        times the costs, by default, or "weights".
     decision : Decision, default=None
         None decides by 0.5 where costs acted in training, by a tuned threshold where they did so more than once
         ("uboost", "adacost", "csb0", "csb1" and "csb2"; on the training records where a class has fewer than five
-        records), and otherwise by T_cs on votes that the logistic correction
-        turns into a probability. With `member` "cost" or
-        "tuned" the members decide by their costs, in training and after it (DMECC-AdaBoost).
+        records), and otherwise by T_cs on votes that the logistic correction turns into a probability. With `member`
+        "cost" or "tuned" the members decide by their costs, in training and after it (DMECC-AdaBoost).
     validation : float, "auto" or None, default="auto"
         Where calibration, tuning and pruning get their records if fit is given none: a share of the training records,
         held out; or the training records themselves (None). "auto" holds out a fifth where something needs it.
@@ -215,7 +216,19 @@ class CostBoostClassifier(EnsembleClassifier):
             Reader([self.decision], _votes(rule, np.ones(1)))
 
     def _needs_validation(self) -> bool:
+        if self._tunes_by_weights:
+            assert self.decision is not None
+            return self._prunes or replace(self.decision, member="label").needs_validation
         return self._tunes_by_default or super()._needs_validation()
+
+    @property
+    def _prunes(self) -> bool:
+        return self._tree is not None and self._tree.pruning is not None
+
+    @property
+    def _tunes_by_weights(self) -> bool:
+        """Whether members tune their thresholds to the weights of the training records."""
+        return self.decision is not None and self.decision.member == "tuned" and self._rule().tuning == "weights"
 
     @property
     def _tunes_by_default(self) -> bool:
@@ -226,8 +239,7 @@ class CostBoostClassifier(EnsembleClassifier):
     ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         counted = positive if weight is None else positive[weight > 0]
         too_few = min(counted.sum(), (~counted).sum()) < FEWEST_TO_SPLIT
-        prunes = self._tree is not None and self._tree.pruning is not None
-        if self.validation == "auto" and self._tunes_by_default and too_few and not prunes:
+        if self.validation == "auto" and self._tunes_by_default and too_few and not self._prunes:
             return np.arange(positive.size), np.empty(0, np.intp)
         return super()._hold_out(positive, weight, explicit=explicit, rng=rng)
 
@@ -268,6 +280,10 @@ class CostBoostClassifier(EnsembleClassifier):
                 stacklevel=3,
             )
         self.votes_ = _votes(rule, self.estimator_weights_)
+        if self._tunes_by_weights:
+            assert self.decision is not None
+            leaf = Source.of(self.decision, "vote").leaf
+            self.votes_ = self.votes_._replace(thresholds={leaf: np.array(boosted.thresholds, np.float64)})
         if isinstance(self.members_, ModelMembers) and not acted:
             acted = any(getattr(model, "costs_acted_", False) for model in self.members_.models)
         self.default_decision_ = Decision(member=self.member_, calibration="logistic", threshold="cost")
@@ -277,10 +293,12 @@ class CostBoostClassifier(EnsembleClassifier):
 
     def _boosted(self, log_weight: Floats) -> Boosted:
         """Return what the last fit left behind."""
+        tuned = list((self.votes_.thresholds or {}).values())
         return Boosted(
             [self.members_.one(number) for number in range(len(self))],
             self.estimator_weights_.tolist(),
             self.estimator_errors_.tolist(),
+            tuned[0].tolist() if tuned else [None] * len(self),
             self.stop_reason_,
             log_weight,
         )
@@ -304,22 +322,25 @@ class CostBoostClassifier(EnsembleClassifier):
         validation = None if self.validation_ is None else self.validation_.records
         return BoostedTrees(trees, draws, rng, validation, self._n_threads, each)
 
-    def _vote(self, records: Records) -> Callable[[Members, LeafAssignment], Floats]:
-        """Return how a member votes on the training records, from -1 to 1: as it does later."""
+    def _vote(self, records: Records) -> Callable[[Members, LeafAssignment, Floats], tuple[Floats, float | None]]:
+        """Return how a member votes on the training records, from -1 to 1, as it does later; and its own threshold."""
         if self.decision is None or self.decision.member == "label":
             if self._rule().confident:
-                return lambda _, assignment: _signs(assignment, assignment.leaves.probability("frequency"))
-            return lambda _, assignment: _signs(assignment, assignment.leaves.label)
+                return lambda _, assignment, __: (_signs(assignment, assignment.leaves.probability("frequency")), None)
+            return lambda _, assignment, __: (_signs(assignment, assignment.leaves.label), None)
         decision = Decision(leaf=self.decision.leaf, member=self.decision.member, vote_weight="equal")
         tuned_on = records if self.validation_ is None else self.validation_.records
 
-        def vote(member: Members, assignment: LeafAssignment) -> Floats:
-            reader = Reader([decision])
-            if reader.needs_records:
+        def vote(member: Members, assignment: LeafAssignment, weight: Floats) -> tuple[Floats, float | None]:
+            reader, threshold = Reader([decision]), None
+            if self._tunes_by_weights:
+                reader.fit(assignment, replace(records, weight=weight))
+                ((threshold,),) = reader.member_thresholds_.values()
+            elif reader.needs_records:
                 reader.fit(member.assign(tuned_on.X, self._n_threads), tuned_on)
             readings = reader.read(assignment, records.known, n_threads=self._n_threads)
             # The vote of one member is a share of 0 or 1.
-            return 2.0 * readings.scores[readings.source(decision)] - 1.0
+            return 2.0 * readings.scores[readings.source(decision)] - 1.0, threshold
 
         return vote
 

@@ -48,6 +48,7 @@ class Boosted:
     members: list[Any]
     alphas: list[float]  # the weights of their votes
     errors: list[float]  # the weights of the records that each got wrong
+    thresholds: list[float | None]  # of those that tuned one to the weights of their round
     stop_reason: str
     log_weight: Floats  # of the records in the next round
 
@@ -56,7 +57,7 @@ def boost(
     rule: Rule,
     records: Records,
     learner: Learner,
-    vote: Callable[[Any, LeafAssignment], Floats],
+    vote: Callable[[Any, LeafAssignment, Floats], tuple[Floats, float | None]],
     rounds: Iterable[int],
     tries: int = 1,
     learning_rate: float = 1.0,
@@ -64,16 +65,17 @@ def boost(
 ) -> Boosted:
     """Run as many rounds as there are items in `rounds`, at most, on records whose sample weights are positive.
 
-    `vote` takes a member, and the leaves of the records in it, to its votes: 1 for positive, -1 for negative, or a
-    confidence between the two. Up to `tries` members are fitted in a round, until one is of use: more than one only
-    where samples are drawn. Each alpha is multiplied by `learning_rate`, in the vote and in the weights of the next
-    round. `last` is what the rounds go on from.
+    `vote` takes a member, the leaves of the records in it, and their weights to its votes (1 for positive, -1 for
+    negative, or a confidence between the two) and to the threshold of its own, if it tuned one to the weights. Up to
+    `tries` members are fitted in a round, until one is of use: more than one only where samples are drawn. Each alpha
+    is multiplied by `learning_rate`, in the vote and in the weights of the next round. `last` is what the rounds go on
+    from.
     """
     if last is None:
         start = rule.start(records) + (0.0 if records.weight is None else np.log(records.weight))
-        last = Boosted([], [], [], DONE, start)
-    members, alphas, errors, stop_reason = [*last.members], [*last.alphas], [*last.errors], last.stop_reason
-    log_weight = last.log_weight.copy()
+        last = Boosted([], [], [], [], DONE, start)
+    members, alphas, errors, thresholds = [*last.members], [*last.alphas], [*last.errors], [*last.thresholds]
+    stop_reason, log_weight = last.stop_reason, last.log_weight.copy()
     focus = rule.focus(records)
     for _ in rounds:
         weight, log_total = shares(log_weight)
@@ -84,7 +86,8 @@ def boost(
             fit, _ = shares(log_fit)
         for _ in range(tries):
             member, assignment = learner.fit(log_fit, fit)
-            margin = records.sign * vote(member, assignment)
+            votes, threshold = vote(member, assignment, weight)
+            margin = records.sign * votes
             alpha = rule.vote_weight(records, weight, margin)
             if alpha > NOTHING:
                 break
@@ -101,10 +104,11 @@ def boost(
         learner.keep(member, assignment)
         alphas.append(alpha)
         errors.append(error)
+        thresholds.append(threshold)
         if stop_reason != DONE:
             break
         log_weight += rule.step(records, alpha, margin)
-    return Boosted(members, alphas, errors, stop_reason, log_weight)
+    return Boosted(members, alphas, errors, thresholds, stop_reason, log_weight)
 
 
 def shares(log_weight: Floats) -> tuple[Floats, float]:

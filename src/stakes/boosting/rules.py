@@ -66,6 +66,10 @@ class Rule:
     ----------
     redraws : int, default=10
         An option of all variants: how often a round is repeated, with another sample, if its member is of no use.
+    tuning : {"weights", "validation"}, default="weights"
+        An option of all variants: where members decide by T_thr, it is the threshold that is cheapest on the training
+        records, whose costs count by the weights of the round; or on validation records, which have no such weights,
+        so that boosting ends after a round or a few.
     n_rounds : int
         The number of rounds asked for.
     amounts : ndarray of shape (n_records,) or None
@@ -75,6 +79,7 @@ class Rule:
 
     _: KW_ONLY
     redraws: int = number(10, lambda n: n >= 0 and n == int(n), "a whole number of at least 0")
+    tuning: str = choice("weights", "validation")
     n_rounds: int = 100
     amounts: Floats | None = field(default=None, repr=False, compare=False)
 

@@ -40,6 +40,7 @@ class Votes(NamedTuple):
     weight: Floats | None = None  # of each member (boosting: alpha); None for equal ones
     by_node: bool = False  # times the mean weight of the records in the leaf (weighted ensembles)
     cast: str = "plain"  # or "by_cost" (CSB), "signed" (UBoost), or "confidence" (AdaBoost.M2): see FRAMEWORK 7.2
+    thresholds: dict[str, Floats] | None = None  # by leaf probability T_thr of each member, where training chose it
 
     @property
     def needs_costs(self) -> bool:
@@ -62,7 +63,7 @@ class Reader:
             _check_fits(decision, votes)
         self.sources = self._sources(decisions)
         self.with_total = self._sources(filter(_needs_total, decisions))
-        self.member_thresholds_: dict[str, Floats] = {}
+        self.member_thresholds_: dict[str, Floats] = dict(votes.thresholds or {})
         self.member_errors_: dict[tuple[str, str], Floats] = {}
         self.member_weights_: dict[tuple[str, str, str], Floats] = {}
 
@@ -88,7 +89,11 @@ class Reader:
     @property
     def needs_records(self) -> bool:
         """Whether something about the members must be chosen on validation records."""
-        return any(_is_chosen(source) for source in self._vote_sources)
+        return any(self._is_chosen(source) for source in self._vote_sources)
+
+    def _is_chosen(self, source: Source) -> bool:
+        by_error = source.vote_weight in VOTE_WEIGHTS and source.vote_weight != "equal"
+        return by_error or (source.member == "tuned" and source.leaf not in (self.votes.thresholds or {}))
 
     @property
     def leaves(self) -> set[str]:
@@ -111,7 +116,7 @@ class Reader:
         leaves, ids, loss = assignment.leaves, assignment.ids, records.loss
         counts = np.empty((0, 0), np.bool_) if out_of_bag is None else out_of_bag
         votes = self._vote_sources
-        tuned = {source.leaf for source in votes if source.member == "tuned"}
+        tuned = {source.leaf for source in votes if source.member == "tuned"} - set(self.votes.thresholds or {})
         if tuned:
             losses = leaf_losses(ids, counts, records.positive, loss, leaves.label.size)
             by_member = np.argsort(leaves.member, kind="stable")
@@ -267,11 +272,6 @@ class Reader:
 
 def _needs_total(decision: Decision) -> bool:
     return decision.calibration is not None and CALIBRATIONS[decision.calibration].needs_total_weight
-
-
-def _is_chosen(source: Source) -> bool:
-    by_error = source.vote_weight in VOTE_WEIGHTS and source.vote_weight != "equal"
-    return source.member == "tuned" or by_error
 
 
 def _check_fits(decision: Decision, votes: Votes) -> None:

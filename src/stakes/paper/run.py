@@ -113,7 +113,7 @@ def _training_costs(setting: str, train: CostDataset) -> Costs:
 
 
 def _identity(unit: Unit, decision: Decision) -> dict[str, Any]:
-    by_cost = decision.member != "label" and unit.method.name != "dab"
+    by_cost = decision.member != "label" and unit.method.family != "boosting"
     return {
         "repeat": unit.repeat,
         "method": unit.method.name,

@@ -10,10 +10,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from stakes.cost_tree import CostTreeClassifier
 from stakes.decision.decision import Decision
 from stakes.delivered import DeliveredClassifier
 from stakes.measures import sums_of
+from stakes.metacost import small_tree
 from stakes.persist import dumps
 from stakes.records import Records
 from stakes.study.blending import Pool, blend_rows
@@ -136,7 +136,7 @@ def _taught(
     taught = unpack([packed], len(learning))[0].astype(np.int64)
     if taught.min() == taught.max():
         return None, f"all records are decided alike: {'act' if taught[0] else 'do not act'}"
-    tree = CostTreeClassifier(max_depth=4, random_state=config.seed).fit(learning.X, taught)
+    tree = small_tree(config.seed).fit(learning.X, taught)
     outcome: NDArray[np.bool_] = tree.predict(test.X) == 1
     measured = figures(TEST, sums_of(outcome[None], test.positive, test.costs), config.measure)
     decision = Decision(output="average")

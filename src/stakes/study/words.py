@@ -20,6 +20,7 @@ MODELS = {
     "adamec": "AdaBoost",
     "cab": "AdaBoost",
     "dab": "AdaBoost of trees that decide by cost",
+    "dab-thr": "AdaBoost of trees that decide by tuned thresholds",
     "ub": "UBoost",
     "top5": "mean of the five best models",
     "team": "team of models",
