@@ -108,6 +108,7 @@ def test_a_study_that_fails_has_no_last_line(capsys: pytest.CaptureFixture[str])
 
 
 def test_members_of_boosting_vote_after_training_as_they_did_in_it() -> None:
-    units = plan_units(Config(methods=("dab", "ab"), repeats=1))
+    units = plan_units(Config(methods=("dab*", "ab"), repeats=1))
     members = {unit.method: unit.members for unit in units if unit.method not in RIVALS}
-    assert members == {"ab": ("label",), "dab": ("cost",)}
+    assert members == {"ab": ("label",), "dab": ("cost",), "dab-thr": ("tuned",)}
+    assert members.items() <= {unit.method: unit.members for unit in plan_units(Config(methods=("all",)))}.items()

@@ -69,13 +69,13 @@ class CostBoostClassifier(EnsembleClassifier):
         cheapest on the training records by their weights in the round ("weights", the default), or on validation
         records by their costs alone ("validation"), which ends boosting after a few rounds. `errors` of "adaboost" and
         "m2": whether mistakes count in alpha by weight ("plain") or by weight times cost ("cost"; "auto", the default,
-        does so where samples are drawn by costs or members decide by them). `power` of "naive", "uboost",
-        "adacost", "adauboost" and "csb0" to "csb2", to which costs are raised for the initial weights, 1 by default
-        ("uboost" with 0 is its predecessor, "Boosting"); `alpha` of "adacost", "epsilon" by default, "fan" or "printed", and its `scale`, the largest scaled cost, 1 by
-        default; `exponent` of "adauboost", "inverse" by default, or "printed"; `costs_per_round` of "csb0" to "csb2",
-        "adac2" and "adac3", "root" by default, or "full" as published; `margins` of "csb1", "confidence" by default, or
-        "labels"; and `fit_on` of "adac1", "adac2", "adac3" and "csab", what members are fitted on: "costs", the weights
-        times the costs, by default, or "weights".
+        does so where samples are drawn by costs or members decide by them). `power` of "naive", "uboost", "adacost",
+        "adauboost" and "csb0" to "csb2", to which costs are raised for the initial weights, 1 by default ("uboost" with
+        0 is its predecessor, "Boosting"); `alpha` of "adacost", "epsilon" by default, "fan" or "printed", and its
+        `scale`, the largest scaled cost, 1 by default; `exponent` of "adauboost", "inverse" by default, or "printed";
+        `costs_per_round` of "csb0" to "csb2", "adac2" and "adac3", "root" by default, or "full" as published; `margins`
+        of "csb1", "confidence" by default, or "labels"; and `fit_on` of "adac1", "adac2", "adac3" and "csab", what
+        members are fitted on: "costs", the weights times the costs, by default, or "weights".
     decision : Decision, default=None
         None decides by 0.5 where costs acted in training, by a tuned threshold where they did so more than once
         ("uboost", "adacost", "csb0", "csb1" and "csb2"; on the training records where a class has fewer than five
