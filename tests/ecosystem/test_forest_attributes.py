@@ -350,6 +350,7 @@ BOOSTED = {
     "samples": CostBoostClassifier(CostTreeClassifier(max_depth=2), sampling="under", fn_cost=3, **FEW),
     "held out": CostBoostClassifier(CostTreeClassifier(max_depth=2), variant="uboost", **FEW),
     "models": CostBoostClassifier(DecisionTreeClassifier(max_depth=2, max_features=1), variant="adac1", **FEW),
+    "tuned members": CostBoostClassifier(decision=Decision(member="tuned"), fn_cost=3, **FEW),
     "as published": CostBoostClassifier(variant="csb2", variant_params={"costs_per_round": "full"}, **FEW),
 }
 
