@@ -43,6 +43,7 @@ ROOMS = (
             "_format",
             "_jit",
             "_random",
+            "_routing",
             "_rows",
             "_typing",
             "_validation",

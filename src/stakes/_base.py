@@ -177,6 +177,7 @@ class CostClassifier(AcquisitionMixin, ExplainMixin, ClassifierMixin, BaseEstima
         fn_cost: ArrayLike | None = None,
         tp_cost: ArrayLike | None = None,
         tn_cost: ArrayLike | None = None,
+        **metadata: Any,
     ) -> NDArray[np.float64]:
         """Return the logarithms of what `predict_proba` returns, minus infinity for 0.
 
@@ -186,12 +187,15 @@ class CostClassifier(AcquisitionMixin, ExplainMixin, ClassifierMixin, BaseEstima
             Features.
         fp_cost, fn_cost, tp_cost, tn_cost : float or array-like of shape (n_records,), default=None
             As in `predict_proba`.
+        **metadata
+            As in `predict_proba`.
 
         Returns
         -------
         logarithms : ndarray of shape (n_records, 2)
         """
-        shares = self.predict_proba(X, fp_cost=fp_cost, fn_cost=fn_cost, tp_cost=tp_cost, tn_cost=tn_cost)
+        given = {"fp_cost": fp_cost, "fn_cost": fn_cost, "tp_cost": tp_cost, "tn_cost": tn_cost}
+        shares = self.predict_proba(X, **given, **metadata)
         with np.errstate(divide="ignore"):
             return np.log(shares)
 

@@ -33,6 +33,9 @@ fp_cost, fn_cost, tp_cost, tn_cost : float or array-like of shape (n_records,), 
 [costs_as_in_predict]
 fp_cost, fn_cost, tp_cost, tn_cost : float or array-like of shape (n_records,), default=None
     The costs of these records, as in `predict`.
+[metadata]
+**metadata
+    What models inside ask for by scikit-learn's metadata routing.
 [constant_costs]
 fp_cost, fn_cost : float, default=1
     Constant costs, for where fit is given none.

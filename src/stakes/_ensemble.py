@@ -18,6 +18,7 @@ from stakes._base import check_features
 from stakes._docs import documented
 from stakes._member_classifier import CLASS_WEIGHT, CONSTRAINTS, MemberClassifier, RoutesToEstimator
 from stakes._members import ModelMembers, TreeMembers
+from stakes._routing import Route
 from stakes._rows import take_rows
 from stakes._typing import Bools, Floats, Int32s, Ints
 from stakes._validation import Constraint, boolean, classifier, whole
@@ -102,6 +103,10 @@ class EnsembleClassifier(RoutesToEstimator, MemberClassifier):
                 NoEffectWarning,
                 stacklevel=2,
             )
+
+    def _routes(self) -> dict[str, Route]:
+        # Trees of the engine are no estimators that could ask for anything.
+        return {} if self._tree is not None else super()._routes()
 
     def _goes_on(self) -> bool:
         return self.warm_start and self._last_fit is not None and "complete" in self._last_fit
@@ -202,6 +207,7 @@ class EnsembleClassifier(RoutesToEstimator, MemberClassifier):
         fn_cost: ArrayLike | None = None,
         tp_cost: ArrayLike | None = None,
         tn_cost: ArrayLike | None = None,
+        **metadata: Any,
     ) -> Floats:
         """Return the votes for the second of the classes minus those for the first, as a share of all votes.
 
@@ -212,6 +218,7 @@ class EnsembleClassifier(RoutesToEstimator, MemberClassifier):
         ----------
         {X}
         {costs_to_vote}
+        {metadata}
 
         Returns
         -------
@@ -220,7 +227,8 @@ class EnsembleClassifier(RoutesToEstimator, MemberClassifier):
         """
         check_is_fitted(self)
         given = {"fp_cost": fp_cost, "fn_cost": fn_cost, "tp_cost": tp_cost, "tn_cost": tn_cost}
-        readings, _ = self._read_by(self.reader_, X, given, needed=False)
+        asked = self._metadata_to_answer("decision_function", metadata)
+        readings, _ = self._read_by(self.reader_, X, given, needed=False, metadata=asked)
         return self._margin(readings)
 
     def _margin(self, readings: Readings) -> Floats:

@@ -32,7 +32,7 @@ def fit_model(model: Any, X: Any, positive: Bools, labels: NDArray[Any], metadat
     """
     one_thread_if_forked()
     path, last = _last_step(model)
-    given = {path + name: value for name, value in own.items() if value is not None}
+    given = {path + name: value for name, value in own.items() if value is not None and name not in metadata}
     if path + "sample_weight" in given and not has_fit_parameter(last, "sample_weight"):
         raise ValueError(f"sample_weight was given, and {model!r} does not take it: choose another classifier")
     # Steps are named in the arguments, which metadata routing does not understand.
@@ -79,11 +79,11 @@ class NumberedLabels(ClassifierMixin, BaseEstimator):
         """The labels, in the order of the columns of `predict_proba`."""
         return self.labels
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: Any, **metadata: Any) -> NDArray[Any]:
         """Return the labels of records."""
-        return self.labels[np.asarray(self.model.predict(X)).astype(np.intp)]
+        return self.labels[np.asarray(self.model.predict(X, **metadata)).astype(np.intp)]
 
     @available_if(lambda self: hasattr(self.model, "predict_proba"))
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+    def predict_proba(self, X: Any, **metadata: Any) -> NDArray[np.float64]:
         """Return the probabilities of the labels."""
-        return self.model.predict_proba(X)
+        return self.model.predict_proba(X, **metadata)

@@ -11,18 +11,17 @@ from typing import Any, Self
 import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
-from sklearn import get_config
 from sklearn.model_selection import train_test_split
 from sklearn.utils import Tags, check_consistent_length
 from sklearn.utils.class_weight import compute_sample_weight
-from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from stakes._base import COST_NAMES, CostClassifier
 from stakes._docs import documented
-from stakes._members import LeafAssignment, ModelMembers, TreeMembers
+from stakes._members import NO_METADATA, LeafAssignment, ModelMembers, TreeMembers
 from stakes._one_class import warn_if_one_class
 from stakes._random import generator
+from stakes._routing import Route, RoutesMetadata, answering
 from stakes._rows import take_rows
 from stakes._typing import Bools, Bytes, Floats
 from stakes._validation import Constraint, fraction
@@ -88,30 +87,16 @@ class ValidationRecords:
 
 
 class RoutesToEstimator:
-    """Hands metadata that the parameter `estimator` asks for to its `fit`, by scikit-learn's metadata routing."""
+    """Hands metadata on to the parameter `estimator`."""
 
     estimator: Any
 
-    def get_metadata_routing(self) -> MetadataRouter:
-        """Return what metadata the classifier uses itself, and what it hands on to `fit` of its members."""
-        router = MetadataRouter(owner=self).add_self_request(self)
-        if self.estimator is not None and not isinstance(self.estimator, MemberClassifier):
-            router.add(estimator=self.estimator, method_mapping=MethodMapping().add(caller="fit", callee="fit"))
-        return router
-
-    def _routed(self, metadata: dict[str, Any]) -> dict[str, Any]:
-        if not metadata:
-            return {}
-        if not get_config()["enable_metadata_routing"]:
-            raise ValueError(
-                f"[{', '.join(map(repr, metadata))}] are not understood by fit: metadata is handed on to members only "
-                "after sklearn.set_config(enable_metadata_routing=True)"
-            )
-        return dict(process_routing(self, "fit", **metadata).estimator.fit)
+    def _routes(self) -> dict[str, Route]:
+        return {} if self.estimator is None else {"estimator": (self.estimator, answering(self.estimator))}
 
 
 @documented
-class MemberClassifier(CostClassifier):
+class MemberClassifier(RoutesMetadata, CostClassifier):
     """Base of trees and ensembles: members, made once in `fit`, and a decision, which may change.
 
     A subclass makes the members (`_train`). It has the parameters `decision`, `validation`, `n_jobs` and
@@ -196,15 +181,14 @@ class MemberClassifier(CostClassifier):
         known_costs : Costs, default=None
             What is known of the costs of the training records when a decision is due, where that is an estimate of
             your own: decisions are tuned on what they can go by.
-        **metadata
-            What members that are not trees of the engine ask for by scikit-learn's metadata routing.
+        {metadata}
 
         Returns
         -------
         self
         """
         self._check_parameters()
-        routed = self._routed(metadata)
+        routed = self._metadata_to_train(metadata)
         X, positive = self._check_container(X), self._encode(y)
         check_consistent_length(X, positive)
         n = positive.size
@@ -255,11 +239,13 @@ class MemberClassifier(CostClassifier):
         """Return `X` if it has rows and columns, as an array if it is a list of rows."""
         return check_table(X)
 
-    def _routed(self, metadata: dict[str, Any]) -> dict[str, Any]:
-        """Return the metadata that members ask for; there are none that do."""
-        if metadata:
-            raise TypeError(f"{type(self).__name__}.fit() got an unexpected keyword argument {next(iter(metadata))!r}")
-        return {}
+    def _metadata_to_train(self, metadata: dict[str, Any]) -> dict[str, Any]:
+        """Return the metadata that goes with the training records."""
+        return self._routed("fit", metadata).get("estimator", {})
+
+    def _metadata_to_answer(self, method: str, metadata: dict[str, Any]) -> dict[str, Any]:
+        """Return the metadata that members are given with the records of `method`."""
+        return self._routed(method, metadata).get("estimator", {})
 
     def _outcomes_of(self, records: Records) -> Bools:
         """Return the outcomes of records in the form that the members take."""
@@ -579,9 +565,17 @@ class MemberClassifier(CostClassifier):
             decision, output=decision.output or output
         )
 
-    def _read_by(self, reader: Reader, X: Any, given: dict[str, Any], *, needed: bool) -> tuple[Readings, Costs | None]:
+    def _read_by(
+        self,
+        reader: Reader,
+        X: Any,
+        given: dict[str, Any],
+        *,
+        needed: bool,
+        metadata: Mapping[str, Any] = NO_METADATA,
+    ) -> tuple[Readings, Costs | None]:
         """Return the scores of records, and their costs, which must be known where they are `needed`."""
-        assignment = self.members_.assign(self._read(X, reset=False), self._n_threads, reader.members)
+        assignment = self.members_.assign(self._read(X, reset=False), self._n_threads, reader.members, metadata)
         costs = self._costs_of(X, assignment.ids.shape[0], given, needed=needed or reader.needs_costs)
         return reader.read(assignment, costs, n_threads=self._n_threads), costs
 
@@ -618,6 +612,7 @@ class MemberClassifier(CostClassifier):
         fn_cost: ArrayLike | None = None,
         tp_cost: ArrayLike | None = None,
         tn_cost: ArrayLike | None = None,
+        **metadata: Any,
     ) -> NDArray[Any]:
         """Decide on records.
 
@@ -628,6 +623,7 @@ class MemberClassifier(CostClassifier):
             The costs of these records. What was constant in fit is remembered, and can be overruled: members are
             not trained again. What differs from record to record must be given where the decision needs it. Where it
             goes by none (`needs_costs_`), they have no effect, and a `NoEffectWarning` says so.
+        {metadata}
 
         Returns
         -------
@@ -636,7 +632,8 @@ class MemberClassifier(CostClassifier):
         given = {"fp_cost": fp_cost, "fn_cost": fn_cost, "tp_cost": tp_cost, "tn_cost": tn_cost}
         check_is_fitted(self)
         self._warn_of_unused_costs(given)
-        readings, costs = self._read_by(self.reader_, X, given, needed=self.cut_.threshold.needs_costs)
+        asked = self._metadata_to_answer("predict", metadata)
+        readings, costs = self._read_by(self.reader_, X, given, needed=self.cut_.threshold.needs_costs, metadata=asked)
         return self._decode(self.cut_.outcomes(readings, costs))
 
     def predict_proba(
@@ -647,6 +644,7 @@ class MemberClassifier(CostClassifier):
         fn_cost: ArrayLike | None = None,
         tp_cost: ArrayLike | None = None,
         tn_cost: ArrayLike | None = None,
+        **metadata: Any,
     ) -> Floats:
         """Return the score that decides, as the share of each class: a probability, or a share of votes.
 
@@ -654,6 +652,7 @@ class MemberClassifier(CostClassifier):
         ----------
         {X}
         {costs_to_vote}
+        {metadata}
 
         Returns
         -------
@@ -662,7 +661,8 @@ class MemberClassifier(CostClassifier):
         """
         given = {"fp_cost": fp_cost, "fn_cost": fn_cost, "tp_cost": tp_cost, "tn_cost": tn_cost}
         check_is_fitted(self)
-        return self._shares(self.cut_.scores(self._read_by(self.reader_, X, given, needed=False)[0]))
+        asked = self._metadata_to_answer("predict_proba", metadata)
+        return self._shares(self.cut_.scores(self._read_by(self.reader_, X, given, needed=False, metadata=asked)[0]))
 
     def _shares(self, score: Floats) -> Floats:
         """Return scores as shares of both classes, in the order of `classes_`."""

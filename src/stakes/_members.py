@@ -6,7 +6,7 @@ each answer to a record is an entry of the table by itself.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -21,8 +21,10 @@ from stakes.sampling.prior import prior_correction
 from stakes.tree.leaves import AUTO, SMOOTHED, leaf_labels, leaf_probabilities, node_weights
 from stakes.tree.trees import Trees
 
-__all__ = ["LeafAssignment", "LeafTable", "ModelMembers", "Prior", "TreeMembers", "features_used"]
+__all__ = ["NO_METADATA", "LeafAssignment", "LeafTable", "ModelMembers", "Prior", "TreeMembers", "features_used"]
 
+
+NO_METADATA: Mapping[str, Any] = {}
 
 # Probabilities of other packages may be beyond 0 and 1 by this much.
 ROUNDING = 1e-6
@@ -166,8 +168,14 @@ class TreeMembers:
         weighted = self.weighted and self.base_rate is None
         return leaf_probabilities(self.trees, leaf, weighted=weighted, growth=self.growth)
 
-    def assign(self, bins: Bytes, n_threads: int = 1, members: NDArray[np.intp] | None = None) -> LeafAssignment:
-        """Return the leaves of binned records in all trees, or in some."""
+    def assign(
+        self,
+        bins: Bytes,
+        n_threads: int = 1,
+        members: NDArray[np.intp] | None = None,
+        metadata: Mapping[str, Any] = NO_METADATA,
+    ) -> LeafAssignment:
+        """Return the leaves of binned records in all trees, or in some; trees ask for no metadata."""
         return LeafAssignment(self.trees.apply(bins, n_threads, members), self.leaves, members)
 
     def features_used(
@@ -231,11 +239,20 @@ class ModelMembers:
         if leaf not in ("frequency", AUTO):
             raise DecisionError(f"leaf={leaf!r} is about trees, and the members are not: choose leaf='frequency'")
 
-    def assign(self, X: Any, n_threads: int = 1, members: NDArray[np.intp] | None = None) -> LeafAssignment:
-        """Return the answers of all or some models to records, each an entry of the table by itself."""
+    def assign(
+        self,
+        X: Any,
+        n_threads: int = 1,
+        members: NDArray[np.intp] | None = None,
+        metadata: Mapping[str, Any] = NO_METADATA,
+    ) -> LeafAssignment:
+        """Return the answers of all or some models to records, each an entry of the table by itself.
+
+        `metadata` is what the models ask for.
+        """
         one_thread_if_forked()
         asked = np.arange(len(self)) if members is None else members
-        p = np.column_stack([self._answer(j, X) for j in asked])
+        p = np.column_stack([self._answer(j, X, metadata) for j in asked])
         n, m = p.shape
         flat = p.ravel()
         member = np.tile(asked, n)
@@ -258,17 +275,17 @@ class ModelMembers:
             used[:, columns] |= features_used(self.models[j], mine)
         return used
 
-    def _answer(self, j: int, X: Any) -> Floats:
+    def _answer(self, j: int, X: Any, metadata: Mapping[str, Any]) -> Floats:
         model = self.models[j]
         mine = X if self.columns is None else take_columns(X, self.columns[j])
         if hasattr(model, "predict_proba"):
-            shares = model.predict_proba(mine)[:, list(model.classes_).index(self.positive)]
+            shares = model.predict_proba(mine, **metadata)[:, list(model.classes_).index(self.positive)]
             shares = np.asarray(shares, dtype=np.float64)
             if not ((shares >= -ROUNDING) & (shares <= 1 + ROUNDING)).all():
                 raise ValueError(f"{type(model).__name__} gives numbers that are no probabilities")
             return shares
         # A model without probabilities can still vote.
-        return (model.predict(mine) == self.positive).astype(np.float64)
+        return (model.predict(mine, **metadata) == self.positive).astype(np.float64)
 
 
 def features_used(model: Any, X: Any) -> Bools:

@@ -16,6 +16,7 @@ from stakes._base import COST_NAMES, CostClassifier, check_features
 from stakes._docs import documented
 from stakes._members import features_used
 from stakes._random import generator, seeded
+from stakes._routing import Route, RoutesMetadata
 from stakes._typing import Bools
 from stakes._validation import Constraint, classifier
 from stakes.bagging import CostBaggingClassifier
@@ -40,7 +41,7 @@ def small_tree(random_state: Any = None) -> CostTreeClassifier:
 
 
 @documented
-class MetaCostClassifier(CostClassifier):
+class MetaCostClassifier(RoutesMetadata, CostClassifier):
     """Relabel the training records by a cost-sensitive model, and train a single model on the new labels.
 
     The single model needs no costs when it predicts: they are built into the labels it was shown. By default it is a
@@ -139,6 +140,7 @@ class MetaCostClassifier(CostClassifier):
         y_val: Any = None,
         fp_cost_val: ArrayLike | None = None,
         fn_cost_val: ArrayLike | None = None,
+        **metadata: Any,
     ) -> Self:
         """Train the teacher, relabel the records, and train the final model.
 
@@ -147,6 +149,7 @@ class MetaCostClassifier(CostClassifier):
         {training_records}
         X_val, y_val, fp_cost_val, fn_cost_val : default=None
             Validation records for the teacher's decision.
+        {metadata}
 
         Returns
         -------
@@ -158,6 +161,7 @@ class MetaCostClassifier(CostClassifier):
                 f"estimator={self.estimator!r} is not a cost-sensitive classifier: "
                 "CostDecisionClassifier(...) makes one of any other"
             )
+        routed = self._routed("fit", metadata)
         positive = self._encode(y)
         X = check_features(self, X, reset=True)
         check_consistent_length(X, positive)
@@ -172,7 +176,8 @@ class MetaCostClassifier(CostClassifier):
         if self.pos_label is not None:
             self.teacher_.set_params(pos_label=self.pos_label)
         options = {name: value for name, value in validation.items() if value is not None}
-        records = Records(X, positive, costs, None if sample_weight is None else np.asarray(sample_weight))
+        weight = None if sample_weight is None else np.asarray(sample_weight)
+        records = Records(X, positive, costs, weight, metadata=routed.get("estimator", {}))
         unfitted = clone(self.teacher_)
         self._teach(self.teacher_, records, options)
         n_members = _out_of_bag_members(self.teacher_)
@@ -191,16 +196,29 @@ class MetaCostClassifier(CostClassifier):
         if np.unique(self.relabelled_).size < 2:
             # The cheapest is to decide all records alike, which few classifiers can be taught.
             final = DummyClassifier(strategy="most_frequent")
-        self.estimator_ = final.fit(X, self.relabelled_, **weights)
+            routed["final_estimator"] = {}
+        self.estimator_ = final.fit(X, self.relabelled_, **weights, **routed.get("final_estimator", {}))
         self.background_ = None if self.final_estimator is None else background_of(X, records.weight)
         return self
+
+    def _routes(self) -> dict[str, Route]:
+        taught = ("fit", "predict", "predict_proba")
+        routes: dict[str, Route] = {
+            "estimator": (self.estimator, {"fit": "fit"}),
+            "final_estimator": (
+                self.final_estimator,
+                dict(zip(taught, taught, strict=True)) | {"predict_log_proba": "predict_proba"},
+            ),
+        }
+        return {name: route for name, route in routes.items() if route[0] is not None}
 
     def _teach(self, teacher: Any, records: Records, options: dict[str, Any]) -> Any:
         """Return a teacher fitted to records."""
         if records.weight is not None:
             options = options | {"sample_weight": records.weight}
         labels = self._decode(records.positive)
-        return teacher.fit(records.X, labels, fp_cost=records.costs.fp, fn_cost=records.costs.fn, **options)
+        costs = {"fp_cost": records.costs.fp, "fn_cost": records.costs.fn}
+        return teacher.fit(records.X, labels, **costs | options | dict(records.metadata))
 
     def _relabel_out_of_fold(self, teacher: Any, records: Records, options: dict[str, Any], seed: int) -> None:
         """Relabel each record by a teacher that was not trained on it, where there are enough records for folds."""
@@ -240,6 +258,7 @@ class MetaCostClassifier(CostClassifier):
         fn_cost: ArrayLike | None = None,
         tp_cost: ArrayLike | None = None,
         tn_cost: ArrayLike | None = None,
+        **metadata: Any,
     ) -> NDArray[Any]:
         """Decide on records by the final model.
 
@@ -249,6 +268,7 @@ class MetaCostClassifier(CostClassifier):
         fp_cost, fn_cost, tp_cost, tn_cost : default=None
             They have no effect, because the costs are in the labels that the model was taught, and a
             `NoEffectWarning` says so.
+        {metadata}
 
         Returns
         -------
@@ -256,7 +276,8 @@ class MetaCostClassifier(CostClassifier):
         """
         check_is_fitted(self)
         self._warn_of_unused_costs({"fp_cost": fp_cost, "fn_cost": fn_cost, "tp_cost": tp_cost, "tn_cost": tn_cost})
-        return self.estimator_.predict(check_features(self, X, reset=False))
+        asked = self._routed("predict", metadata).get("final_estimator", {})
+        return self.estimator_.predict(check_features(self, X, reset=False), **self._asked_of_final(asked))
 
     def predict_proba(
         self,
@@ -266,6 +287,7 @@ class MetaCostClassifier(CostClassifier):
         fn_cost: ArrayLike | None = None,
         tp_cost: ArrayLike | None = None,
         tn_cost: ArrayLike | None = None,
+        **metadata: Any,
     ) -> NDArray[np.float64]:
         """Return how sure the final model is of each label, not how probable the classes are.
 
@@ -274,6 +296,7 @@ class MetaCostClassifier(CostClassifier):
         {X}
         fp_cost, fn_cost, tp_cost, tn_cost : default=None
             Without effect, as in `predict`.
+        {metadata}
 
         Returns
         -------
@@ -281,10 +304,15 @@ class MetaCostClassifier(CostClassifier):
             In the order of `classes_`.
         """
         check_is_fitted(self)
+        asked = self._routed("predict_proba", metadata).get("final_estimator", {})
         X = check_features(self, X, reset=False)
-        shares = np.zeros((X.shape[0], 2))
-        shares[:, np.searchsorted(self.classes_, self.estimator_.classes_)] = self.estimator_.predict_proba(X)
+        shares, found = np.zeros((X.shape[0], 2)), self.estimator_.predict_proba(X, **self._asked_of_final(asked))
+        shares[:, np.searchsorted(self.classes_, self.estimator_.classes_)] = found
         return shares
+
+    def _asked_of_final(self, metadata: dict[str, Any]) -> dict[str, Any]:
+        """Return the metadata for the final model: none for one that decides all records alike."""
+        return {} if isinstance(self.estimator_, DummyClassifier) else metadata
 
     def _contributions(
         self, X: Any, given: dict[str, Any], sampling: Sampling | None

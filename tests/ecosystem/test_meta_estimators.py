@@ -12,12 +12,13 @@ from imblearn.ensemble import BalancedBaggingClassifier
 from scipy import sparse
 from sklearn import config_context
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.feature_extraction import DictVectorizer
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score
-from sklearn.model_selection import TunedThresholdClassifierCV, cross_val_score, cross_validate
+from sklearn.model_selection import GridSearchCV, TunedThresholdClassifierCV, cross_val_score, cross_validate
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
@@ -29,6 +30,8 @@ from stakes import (
     CostBaggingClassifier,
     CostBoostClassifier,
     CostDecisionClassifier,
+    CostStackingClassifier,
+    CostTeamClassifier,
     CostTreeClassifier,
     MetaCostClassifier,
 )
@@ -199,8 +202,12 @@ class Consumer(ClassifierMixin, BaseEstimator):
         self.classes_ = self.model_.classes_
         return self
 
-    def predict_proba(self, X: Any) -> Any:
+    def predict_proba(self, X: Any, place: Any = None) -> Any:
+        self.asked_ = X, place
         return self.model_.predict_proba(X)
+
+    def predict(self, X: Any, place: Any = None) -> Any:
+        return self.classes_[self.predict_proba(X, place).argmax(axis=1)]
 
 
 @pytest.mark.usefixtures("routing")
@@ -227,11 +234,91 @@ def test_metadata_goes_with_its_records_to_the_members_that_ask_for_it(wrap: Any
         wrap(Consumer()).fit(X, Y, group=group)
 
 
+def asking() -> Any:
+    with config_context(enable_metadata_routing=True):
+        consumer = Consumer().set_fit_request(group=True, note=True, sample_weight=False)
+        return consumer.set_predict_proba_request(place=True).set_predict_request(place=True)
+
+
+NESTED = {
+    "decision": (CostDecisionClassifier(asking()), lambda m: [m.estimator_]),
+    "bagging": (CostBaggingClassifier(asking(), n_jobs=2, **FEW), lambda m: m.estimators_),
+    "boosting": (CostBoostClassifier(asking(), **FEW), lambda m: m.estimators_),
+    "ensemble of ensembles": (
+        CostBaggingClassifier(CostDecisionClassifier(asking()), n_jobs=2, **FEW),
+        lambda m: [inner.estimator_ for inner in m.estimators_],
+    ),
+    "pipeline": (
+        CostDecisionClassifier(make_pipeline("passthrough", asking())),
+        lambda m: [m.estimator_.steps[-1][1]],
+    ),
+    "team": (CostTeamClassifier([("a", asking()), ("b", DummyClassifier())], cv=2), lambda m: m.estimators_[:1]),
+    "stack": (CostStackingClassifier([("a", asking())], cv=2), lambda m: m.estimators_),
+    "final model": (
+        MetaCostClassifier(CostBaggingClassifier(**FEW), final_estimator=asking()),
+        lambda m: [m.estimator_],
+    ),
+}
+
+
+@pytest.mark.usefixtures("routing")
+@pytest.mark.parametrize("name", NESTED)
+def test_metadata_is_routed_to_the_models_inside_in_fit_and_in_predict(name: str) -> None:
+    model, inside = clone(NESTED[name][0]), NESTED[name][1]
+    group, place = X[:, 0] * 2, X[:, 1] * 3
+    model.fit(X, Y, fp_cost=1, fn_cost=3, group=group, note="all")
+    for fitted in inside(model):
+        shown, groups, note = fitted.seen_
+        np.testing.assert_array_equal(groups, 2 * shown[:, 0])
+        assert note == "all"
+    for method in ("predict", "predict_proba", "predict_log_proba"):
+        getattr(model, method)(X, place=place)
+        for fitted in inside(model):
+            shown, places = fitted.asked_
+            np.testing.assert_array_equal(places, 3 * shown[:, 1])
+            del fitted.asked_
+    if hasattr(model, "decision_function"):
+        model.decision_function(X, place=place)
+        np.testing.assert_array_equal(inside(model)[0].asked_[1], place)
+    with pytest.raises(TypeError, match="unexpected argument"):
+        model.predict(X, colour=group)
+
+
+@pytest.mark.usefixtures("routing")
+def test_the_teacher_is_handed_the_metadata_of_its_records() -> None:
+    model = MetaCostClassifier(CostDecisionClassifier(asking()), random_state=0)
+    model.fit(X, Y, fp_cost=1, fn_cost=3, group=X[:, 0] * 2, note="all")
+    shown, groups, _ = model.teacher_.estimator_.seen_
+    np.testing.assert_array_equal(groups, 2 * shown[:, 0])
+    with pytest.raises(TypeError, match="unexpected argument"):  # the tree that is taught asks for nothing
+        model.predict(X, place=X[:, 0])
+
+
+@pytest.mark.usefixtures("routing")
+def test_metadata_travels_through_a_search_to_the_models_inside() -> None:
+    search = GridSearchCV(CostDecisionClassifier(asking()), {"threshold": ["half", "cost"]}, cv=2)
+    search.fit(X, Y, group=X[:, 0] * 2, fn_cost=AMOUNT, fp_cost=np.full(240, 5.0))
+    shown, groups, _ = search.best_estimator_.estimator_.seen_
+    np.testing.assert_array_equal(groups, 2 * shown[:, 0])
+
+
+@pytest.mark.usefixtures("routing")
+def test_a_cost_under_another_name_reaches_the_members_that_ask_for_it() -> None:
+    inner = CostDecisionClassifier(LogisticRegression(), weighted=True).set_fit_request(fn_cost="amount")
+    model = CostBaggingClassifier(inner, **FEW).fit(X, Y, fp_cost=1, fn_cost=1, amount=AMOUNT)
+    expected = CostBaggingClassifier(CostDecisionClassifier(LogisticRegression(), weighted=True), **FEW)
+    expected.fit(X, Y, fp_cost=1, fn_cost=AMOUNT)
+    for one, other in zip(model, expected, strict=True):
+        np.testing.assert_array_equal(one.estimator_.coef_, other.estimator_.coef_)
+
+
 def test_metadata_without_routing_is_refused() -> None:
     with pytest.raises(ValueError, match=r"\['group'\] are not understood by fit"):
         CostDecisionClassifier(Consumer()).fit(X, Y, group=AMOUNT)
     with pytest.raises(TypeError, match="unexpected keyword argument 'group'"):
         CostTreeClassifier().fit(X, Y, group=AMOUNT)
+    with pytest.raises(TypeError, match=r"predict\(\) got an unexpected keyword argument 'place'"):
+        CostTreeClassifier().fit(X, Y).predict(X, place=AMOUNT)
 
 
 # Ensembles and backends of others

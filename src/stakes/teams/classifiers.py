@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import product
 from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
-from joblib import Parallel, delayed
 from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold, check_cv
 from sklearn.utils import Tags, get_tags
+from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from stakes._base import COST_NAMES, check_features
 from stakes._docs import documented
 from stakes._member_classifier import MemberClassifier, ValidationRecords
-from stakes._members import ModelMembers
+from stakes._members import NO_METADATA, ModelMembers
+from stakes._routing import Route, answering
 from stakes._typing import Floats, Indices
 from stakes._validation import check_value, classifier, whole
 from stakes.catalog import make_classifier
@@ -115,6 +117,17 @@ class BlendClassifier(MemberClassifier):
     def _needs_validation(self) -> bool:
         return False
 
+    def _routes(self) -> dict[str, Route]:
+        return {name: (estimator, answering(estimator)) for name, estimator in self._named_estimators()}
+
+    def _metadata_to_train(self, metadata: dict[str, Any]) -> dict[str, Any]:
+        # All of it: what each model asks for is told apart when it is trained.
+        self._routed("fit", metadata)
+        return metadata
+
+    def _metadata_to_answer(self, method: str, metadata: dict[str, Any]) -> dict[str, Any]:
+        return self._routed(method, metadata)
+
     def _read(self, X: Any, *, reset: bool) -> Any:
         return check_features(self, X, reset=reset)
 
@@ -124,11 +137,13 @@ class BlendClassifier(MemberClassifier):
         splits = self._splits(records if given is None else given.records, rng)
         seeds = rng.integers(2**31, size=(len(named), len(splits) + 1))
         everything = np.arange(len(records))
+        asked = self._routed("fit", records.metadata)
 
         def train(model: int, rows: Indices, split: int) -> Any:
             name, estimator = named[model]
             try:
-                return _trained(estimator, self, records.take(rows), int(seeds[model, split]))
+                some = replace(records, metadata=asked[name]).take(rows)
+                return _trained(estimator, self, some, int(seeds[model, split]))
             except Exception as error:
                 error.add_note(f"This happened while the estimator {name!r} was trained.")
                 raise
@@ -202,10 +217,19 @@ class BlendClassifier(MemberClassifier):
         assert isinstance(self.validation_, OutOfFold)
         return Readings({PROBABILITY: self.validation_.probability(self._fit_blend)}, {})
 
-    def _read_by(self, reader: Reader, X: Any, given: dict[str, Any], *, needed: bool) -> tuple[Readings, Costs | None]:
+    def _read_by(
+        self,
+        reader: Reader,
+        X: Any,
+        given: dict[str, Any],
+        *,
+        needed: bool,
+        metadata: Mapping[str, Any] = NO_METADATA,
+    ) -> tuple[Readings, Costs | None]:
         X = self._read(X, reset=False)
         costs = self._costs_of(X, X.shape[0], given, needed=needed)
-        scores = np.column_stack([_scores(model, self, X, costs) for model in self.estimators_])
+        named = self.named_estimators_.items()
+        scores = np.column_stack([_scores(model, self, X, costs, metadata.get(name)) for name, model in named])
         return Readings({PROBABILITY: self.blend_(scores)}, {}), costs
 
     def _contributions(
@@ -303,12 +327,14 @@ def _trained(estimator: Any, blend: BlendClassifier, records: Records, seed: int
     options: dict[str, Any] = {} if records.weight is None else {"sample_weight": records.weight}
     if has_fit_parameter(fitted, "fp_cost"):
         options |= {"fp_cost": records.costs.fp, "fn_cost": records.costs.fn}
-    return fitted.fit(records.X, blend._decode(records.positive), **options)
+    return fitted.fit(records.X, blend._decode(records.positive), **options | dict(records.metadata))
 
 
-def _scores(model: Any, blend: BlendClassifier, X: Any, costs: Costs | None) -> Floats:
+def _scores(
+    model: Any, blend: BlendClassifier, X: Any, costs: Costs | None, metadata: dict[str, Any] | None = None
+) -> Floats:
     """Return the score of the positive class; costs are passed to the models that take them."""
-    shares = model.predict_proba(X, **_costs_for(model, costs))
+    shares = model.predict_proba(X, **_costs_for(model, costs) | (metadata or {}))
     return np.asarray(shares[:, list(model.classes_).index(blend.classes_[blend._positive])], dtype=np.float64)
 
 
