@@ -82,6 +82,13 @@ class When(StrEnum):
 
 
 # Options that several commands have.
+Data = Annotated[
+    str,
+    typer.Argument(
+        metavar="DATA",
+        help="A CSV or Parquet file, one record in a row; or a folder or pattern of Parquet files.",
+    ),
+]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace a file that another program wrote.")]
 FpCost = Annotated[
     str | None,
@@ -157,7 +164,7 @@ def stakes(version: Annotated[bool, typer.Option("--version", help="Print the ve
 
 @app.command()
 def study(
-    data: Annotated[Path, typer.Argument(metavar="DATA", help="A CSV or Parquet file, one record in a row.")],
+    data: Data,
     target: Target,
     positive: Positive = None,
     fp_cost: FpCost = None,
@@ -275,7 +282,7 @@ def study(
 
 @app.command()
 def check(
-    data: Annotated[Path, typer.Argument(metavar="DATA", help="A CSV or Parquet file, one record in a row.")],
+    data: Data,
     target: Target,
     positive: Positive = None,
     fp_cost: FpCost = None,
@@ -366,13 +373,17 @@ def demo(
 @app.command()
 def apply(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="A model of a study, such as best.skops.")],
-    data: Annotated[Path, typer.Argument(metavar="NEW", help="New records, as CSV or Parquet; of any size.")],
+    data: Annotated[
+        str,
+        typer.Argument(metavar="NEW", help="New records, as CSV or Parquet, or a folder or pattern of Parquet files."),
+    ],
     out: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
             parser=path_of,
-            help="Where to write, as CSV or .parquet, or - for standard output; by default NEW with -decisions.",
+            help="Where to write, as CSV or .parquet, a folder for a folder, or - for standard output; by default NEW "
+            "with -decisions.",
         ),
     ] = None,
     fp_cost: FpCost = None,
@@ -409,7 +420,7 @@ def apply(
         from stakes._atomic import is_stream
         from stakes.study.apply import apply_model
 
-        path = out or data.with_name(f"{_stem(data)}-decisions{_suffix(data)}")
+        path = out or _decisions(data)
         say = partial(typer.echo, err=is_stream(path))  # what is said must not be among the records
         columns = None if keep is None else [name for name in _listed(keep, "") if name != "none"]
         with _counter() as count:
@@ -534,13 +545,22 @@ def _listed(given: list[str] | None, default: str) -> list[str]:
     return [part.strip() for item in given or [default] for part in item.split(",") if part.strip()]
 
 
-def _stem(path: Path) -> str:
-    """Return a name without what tells the format: sales.2024-01 of sales.2024-01.csv.gz."""
-    return re.sub(r"(\.(csv|txt|tsv|parquet|pq))?(\.gz)?$", "", path.name, flags=re.IGNORECASE)
+def _stem(data: str) -> str:
+    """Return a name without what tells the format: sales.2024-01 of sales.2024-01.csv.gz, sales of sales/*.parquet."""
+    from stakes.study.dataset import before_pattern
+
+    return re.sub(r"(\.(csv|txt|tsv|parquet|pq))?(\.gz)?$", "", before_pattern(data).name, flags=re.IGNORECASE)
 
 
-def _suffix(path: Path) -> str:
-    return ".parquet" if path.suffix.lower() in (".parquet", ".pq") else ".csv"
+def _decisions(data: str) -> Path:
+    """Return where decisions go by default: next to a file or a folder, and here for a pattern or an address."""
+    from stakes.study.dataset import is_pattern, is_url
+
+    name, path = f"{_stem(data)}-decisions", Path(data)
+    if is_url(data) or is_pattern(data):
+        return Path(name)
+    suffix = ".parquet" if path.suffix.lower() in (".parquet", ".pq") else ".csv"
+    return path.with_name(name + ("" if path.is_dir() else suffix))
 
 
 def _run_study(data: StudyData, *, progress: ProgressMode | None, **options: Any) -> None:

@@ -1,23 +1,20 @@
-"""Decisions for a file of new records, with today's costs; the file may be larger than memory."""
+"""Decisions for new records in one or many files, which may be larger than memory, with today's costs."""
 
 from __future__ import annotations
 
-import re
 import warnings
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, fields
-from itertools import chain, count, repeat
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
 from joblib import parallel_config
 from numpy.typing import NDArray
 
-from stakes._atomic import complete_file, is_stream, open_stream
+from stakes._atomic import is_stream
 from stakes._expressions import Expression, did_you_mean, parse
 from stakes.costs import Costs
 from stakes.decision.calibration import Platt
@@ -25,9 +22,11 @@ from stakes.delivered import DeliveredClassifier
 from stakes.exceptions import ColumnTypeWarning, CostsNeededError, StudyError
 from stakes.persist import load, read_info
 from stakes.study.data import evaluate_cost
+from stakes.study.dataset import Dataset, File, open_records
 from stakes.study.drift import Watch, is_profile
-from stakes.study.files import KINDS, check_finite, column_names, conform, read_batches
+from stakes.study.files import KINDS, check_finite, conform
 from stakes.study.worklist import WorkList
+from stakes.study.writing import check_replaceable, writing
 
 __all__ = ["Applied", "apply_model", "score_to_probability"]
 
@@ -36,9 +35,6 @@ EXPECTED = ("probability", "expected_cost_if_positive", "expected_cost_if_negati
 BATCH = 1 << 16
 # Columns that have moved are told one by one up to this many.
 MOST_TOLD = 5
-# How texts begin that spreadsheets take for formulas; signed numbers, which come as texts from CSV files, are none.
-FORMULA = r"^[=+\-@\t\r]"
-NUMBER = r"^[+-]?[0-9]*\.?[0-9]+([eE][+-]?[0-9]+)?$"
 
 
 @dataclass(frozen=True)
@@ -72,17 +68,19 @@ def apply_model(
     spreadsheet: bool = False,
     reasons: int = 0,
 ) -> Applied:
-    """Decide on the records of a file, and write the decisions to another, whole or not at all.
+    """Decide on the records of one or many files, and write the decisions to others, whole or not at all.
 
     Parameters
     ----------
     model_path : path
         A model file of a study.
     data_path : path
-        New records, as CSV or Parquet: all features of the study, and the columns of the costs, in any order. Columns
-        that are known only afterwards are estimated by the model, whether the file has them or not.
+        New records, as CSV or Parquet, or a folder or pattern of Parquet files: all features of the study, and the
+        columns of the costs, in any order. Columns that are known only afterwards are estimated by the model, whether
+        the records have them or not.
     out_path : path
-        Where to write: Parquet if it ends in ``.parquet``, CSV otherwise. Devices and pipes, and ``-`` for standard
+        Where to write: Parquet if it ends in ``.parquet``, CSV otherwise; a folder of Parquet files where the records
+        are in many files, too, and this has no ending. Devices and pipes, and ``-`` for standard
         output, are written to as CSV while records are read. Added to each record are
 
         - `decision`, the class it is taken for;
@@ -119,19 +117,21 @@ def apply_model(
     applied : Applied
     """
     _check_limit(budget, max_acted)
-    task = _Task(Path(model_path), Path(data_path), Path(out_path), fp_cost, fn_cost, keep, strict, reasons)
+    records, out = open_records(data_path), Path(out_path)
+    task = _Task(Path(model_path), records, out, fp_cost, fn_cost, keep, strict, reasons)
+    folder = out.is_dir() or (isinstance(records, Dataset) and not out.suffix and not is_stream(out))
     if not overwrite:
-        _check_replaceable(task.out)
+        check_replaceable(out, DECISION)
     limited = budget is not None or max_acted is not None
     n_records = n_positive = n_losing = 0
     if_left = expected_saving = 0.0
     with (
-        _writing(task.out, spreadsheet) as write,
+        writing(out, spreadsheet=spreadsheet, folder=folder) as write,
         TemporaryDirectory(prefix="stakes-") as directory,
         parallel_config(backend="threading", n_jobs=-1),
     ):
         work = WorkList(Path(directory), task.labels)
-        for batch in read_batches(task.data, batch_size):
+        for batch in records.batches(batch_size, without=task.unread):
             decided = task.decide(batch, first_record=n_records + 1)
             (work.add if limited else write)(decided)
             n_records += len(decided)
@@ -144,7 +144,7 @@ def apply_model(
             if progress is not None:
                 progress(n_records)
         if not n_records:
-            raise StudyError(f"{task.data.name} has no records")
+            raise StudyError(f"{records.name} has no records")
         if limited:
             most = int((max_acted or 0.0) * n_records) if budget is None else budget
             kept = work.write(most, write, size=batch_size)
@@ -155,7 +155,7 @@ def apply_model(
     if n_losing:
         task.notes.append(_why_losing(n_losing, limited))
     return Applied(
-        out=task.out,
+        out=out,
         n_records=n_records,
         n_positive=n_positive,
         positive=task.labels[1],
@@ -188,7 +188,7 @@ class _Task:
     def __init__(
         self,
         model: Path,
-        data: Path,
+        data: File | Dataset,
         out: Path,
         fp_cost: str | float | None,
         fn_cost: str | float | None,
@@ -196,12 +196,12 @@ class _Task:
         strict: bool,
         reasons: int,
     ) -> None:
-        self.data, self.out = data, out
+        self.data = data
         self.reasons = [f"reason_{i}" for i in range(1, reasons + 1)]
         info = read_info(model)
         if not _is_of_a_study(info):
             raise StudyError(f"{model} does not say which columns it needs: it was not saved by a study")
-        columns = column_names(data)
+        columns = data.columns
         self.kinds: dict[str, str] = info["features"]
         self.after = frozenset(info.get("after", ()))
         self.costs = _costs(info, fp_cost, fn_cost, columns, data.name)
@@ -209,8 +209,9 @@ class _Task:
         known = {**info.get("cost_columns", {}), **self.kinds}
         self.needed = {name: known.get(name, "number") for name in dict.fromkeys([*self.kinds, *sorted(of_costs)])}
         self.keep = _kept(keep, columns, data.name, (*DECISION, *EXPECTED, *self.reasons))
-        for path, what in ((data, "the records themselves"), (model, "the model itself")):
-            if out.exists() and out.samefile(path):
+        self.unread = [name for name in columns if name not in self.needed and name not in self.keep]
+        for path, what in ((data.path, "the records themselves"), (model, "the model itself")):
+            if out.exists() and path is not None and (out.samefile(path) or path.resolve() in out.resolve().parents):
                 raise StudyError(f"--out {out} is {what}: choose another name")
         self.model = load(model)
         for name, cost in self.costs.items():
@@ -406,61 +407,3 @@ def _decide(
         return model.predict(X) == label, score, 0.5
     decided = model.evaluate([model.cut_.decision], X, **given, cuts=[model.cut_])
     return decided.outcomes[0], decided.scores[0], decided.thresholds[0]
-
-
-def _check_replaceable(path: Path) -> None:
-    """Refuse to replace a file that has no decisions in it."""
-    if is_stream(path) or not path.is_file() or not path.stat().st_size:
-        return
-    try:
-        replaceable = set(DECISION) <= set(column_names(path))
-    except StudyError:
-        replaceable = False
-    if not replaceable:
-        raise StudyError(f"--out {path} is there, and has no decisions in it: choose another name, or give --overwrite")
-
-
-@contextmanager
-def _writing(path: Path, spreadsheet: bool) -> Iterator[Callable[[pl.DataFrame], object]]:
-    """Give a function that adds records to a file, which is there only when the block ends without an error."""
-    try:
-        if is_stream(path):
-            with open_stream(path) as file:
-                yield _csv_writer(file, spreadsheet)
-            return
-        with complete_file(path) as unfinished:
-            if path.suffix.lower() not in (".parquet", ".pq"):
-                with open(unfinished, "wb") as file:
-                    yield _csv_writer(file, spreadsheet)
-                return
-            # Parts, put together at the end: polars writes Parquet files in one go.
-            with TemporaryDirectory(dir=unfinished.parent, prefix=f"{unfinished.name}.") as directory:
-                parts = (Path(directory) / f"{i:09d}.parquet" for i in count())
-                yield lambda frame: frame.write_parquet(next(parts))
-                pl.scan_parquet(sorted(Path(directory).iterdir()), glob=False).sink_parquet(unfinished)
-    except BrokenPipeError:  # whoever was reading has enough
-        raise
-    except (OSError, pl.exceptions.PolarsError) as error:  # CSV files cannot hold lists and bytes
-        why = error.strerror if isinstance(error, OSError) and error.strerror else str(error).splitlines()[0]
-        hint = "" if isinstance(error, OSError) else "; write to a .parquet file, or choose columns by --keep"
-        raise StudyError(f"cannot write {path}: {why}{hint}") from None
-
-
-def _csv_writer(file: IO[bytes], spreadsheet: bool) -> Callable[[pl.DataFrame], object]:
-    """Return a function that adds records to a CSV file, the names of the columns before the first."""
-    headers = chain([True], repeat(False))
-
-    def write(frame: pl.DataFrame) -> None:
-        # To memory first: polars writes to the number of a file, and would hide that a pipe was closed.
-        written = (_without_formulas(frame) if spreadsheet else frame).write_csv(include_header=next(headers))
-        file.write(written.encode())
-
-    return write
-
-
-def _without_formulas(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return records in which no text begins as a formula of a spreadsheet does."""
-    texts = pl.col(pl.String)
-    runs = texts.str.contains(FORMULA) & ~texts.str.contains(NUMBER)
-    marked = frame.with_columns(pl.when(runs).then(pl.lit("'") + texts).otherwise(texts).name.keep())
-    return marked.rename({name: f"'{name}" for name in frame.columns if re.match(FORMULA, name)})

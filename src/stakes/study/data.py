@@ -22,7 +22,8 @@ from stakes.costs import Costs
 from stakes.exceptions import StudyError
 from stakes.study.after import AfterCosts
 from stakes.study.check import NOTE, WARNING, Check, constant, few_records, identity
-from stakes.study.files import as_kind, check_finite, conform, kinds_of, read_file, tidy
+from stakes.study.dataset import Dataset, File, is_url, open_records
+from stakes.study.files import as_kind, check_finite, conform, kinds_of, tidy
 from stakes.study.folds import Folds, cut_in_time, divide, forward_folds, random_folds
 
 __all__ = ["StudyData", "evaluate_cost", "load_data"]
@@ -222,14 +223,16 @@ def load_data(
     groups: str | None = None,
     time: str | None = None,
 ) -> StudyData:
-    """Read records from a CSV or Parquet file, and say in one line what is wrong with them.
+    """Read records from a CSV or Parquet file or many Parquet files, and say in one line what is wrong with them.
 
     Parameters
     ----------
     path : path
-        Texts are categories. Columns that tell records apart, such as numbers of customers, are left out, and so are
-        empty and constant ones; `info["notes"]` tells. Dates get parts: the weekday, the hour, and the days before the
-        time of the record, or before other dates.
+        A file; a folder of Parquet files, of which folders such as ``day=2024-05-01`` are columns, too; a pattern such
+        as ``"payments/*.parquet"``; or the address of any of these in an object store. Texts are categories. Columns
+        that tell records apart, such as numbers of customers, are left out, and so are empty and constant ones;
+        `info["notes"]` tells. Dates get parts: the weekday, the hour, and the days before the time of the record, or
+        before other dates.
     target : str
         The column with the two classes.
     positive : value, default=None
@@ -270,14 +273,15 @@ def load_data(
     >>> len(data), data.classes
     (1000, ('0', '1'))
     """
-    path = Path(path)
-    frame, notes = tidy(read_file(path))
+    records = open_records(path)
+    unread = _unread(records, target, drop, (fp_cost, fn_cost, groups, time, test, *after))
+    frame, notes = tidy(records.read(without=unread))
     if target not in frame.columns:
         for note in notes:
             if note.startswith(f"column {target!r} is left out"):
                 raise StudyError(f"--target {target!r}: {note}")
-        raise StudyError(f"--target {target!r}: {path.name} has no such column{did_you_mean(target, frame.columns)}")
-    dropped = _named(drop, frame.columns, target, "--drop")
+        raise StudyError(f"--target {target!r}: {records.name} has no such column{did_you_mean(target, frame.columns)}")
+    dropped = _named(drop, [*frame.columns, *unread], target, "--drop")
     afterwards = _named(after, frame.columns, target, "--after")
     allowed = _named(allow, [*frame.columns, "fp_cost", "fn_cost"], target, "--allow")
     frame, test_part = _take_part(frame, test)
@@ -300,12 +304,14 @@ def load_data(
     checks += [Check("split", column, divided_by, None, NOTE) for column in sorted(by - set(dropped))]
     if after_costs is not None and (n := after_costs.n_unknown(is_positive)):
         notes.append(f"the cost of {n:,} records is not known afterwards either: they are judged by its estimate")
-    features = _features(frame.drop(target, *{*dropped, *afterwards, *by}), path.name, allowed, checks)
+    features = _features(
+        frame.drop(target, *({*dropped, *afterwards, *by} - set(unread))), records.name, allowed, checks
+    )
     if not features.width:
-        raise StudyError(f"{path.name} has no features: besides {target!r}, no column is left to learn from")
+        raise StudyError(f"{records.name} has no features: besides {target!r}, no column is left to learn from")
     needed, features = _with_dates(frame, features, time)
     data = StudyData(
-        name=path.name,
+        name=records.name,
         frame=features,
         positive=is_positive,
         classes=classes,
@@ -313,9 +319,9 @@ def load_data(
         test_rows=test_part.rows,
         test_fraction=test_part.fraction,
         info={
-            "data": path.name,
+            "data": records.name,
             "source": {
-                "path": str(path.absolute()),
+                "path": str(path if is_url(path) else Path(path).absolute()),
                 "target": target,
                 "positive": classes[1],
                 "fp_cost": fp_cost,
@@ -356,6 +362,14 @@ def load_data(
     notes += map(str, checks)
     data.info["checks"] = [check._asdict() for check in checks]
     return data
+
+
+def _unread(records: File | Dataset, target: str, drop: Iterable[str], used: Iterable[Any]) -> list[str]:
+    """Return the columns of a data set that need not be read: dropped ones that nothing else mentions."""
+    if isinstance(records, File):
+        return []
+    mentioned = " ".join(str(each) for each in used)
+    return [name for name in _named(drop, records.columns, target, "--drop") if name not in mentioned]
 
 
 def _division(frame: pl.DataFrame, name: str, what: str, target: str) -> Ints:
@@ -558,7 +572,7 @@ def _take_part(frame: pl.DataFrame, asked: str | float | Path) -> tuple[pl.DataF
             raise StudyError(f"{what} {text}: give a share of the records between 0 and 1")
         return frame, _Part(None, share, f"{share:.0%} held out")
     if Path(text).exists():
-        more = conform(tidy(read_file(text))[0], kinds_of(frame), source=Path(text).name)
+        more = conform(tidy(open_records(text).read())[0], kinds_of(frame), source=Path(text).name)
         rows = np.arange(frame.height, frame.height + more.height)
         both = pl.concat([frame, more], how="vertical_relaxed")
         return both, _Part(rows, rows.size / both.height, f"the records of {Path(text).name}")

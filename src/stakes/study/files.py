@@ -19,7 +19,8 @@ from stakes.exceptions import StudyError
 from stakes.study.csv_records import check_quotes, csv_records, separator_of
 
 __all__ = [
-    "KINDS", "as_kind", "check_finite", "column_names", "conform", "kinds_of", "read_batches", "read_file", "tidy",
+    "KINDS", "as_kind", "check_finite", "column_names", "conform", "frame_batches", "kind_of", "kinds_of",
+    "read_batches", "read_file", "tidy", "unreadable",
 ]  # fmt: skip
 
 # What stands for a missing number in files. In a column of texts these are texts like any other.
@@ -60,7 +61,7 @@ def read_file(path: str | Path) -> pl.DataFrame:
             frame = pl.read_csv(path, separator=separator, infer_schema_length=None, try_parse_dates=True, glob=False)
             frame.columns = names  # with quotes as they are meant
     except (pl.exceptions.PolarsError, OSError, EOFError) as error:
-        raise _unreadable(path, error) from None
+        raise unreadable(path, error) from None
     if frame.width:  # blank lines are no records
         frame = frame.filter(~pl.all_horizontal(pl.all().is_null()))
     if not frame.height:
@@ -78,7 +79,7 @@ def column_names(path: Path) -> list[str]:
             list(pl.scan_parquet(path, glob=False).collect_schema()) if _is_parquet(path) else _csv_layout(path).names
         )
     except (pl.exceptions.PolarsError, OSError, EOFError) as error:
-        raise _unreadable(path, error) from None
+        raise unreadable(path, error) from None
 
 
 def read_batches(path: Path, size: int) -> Iterator[pl.DataFrame]:
@@ -87,13 +88,15 @@ def read_batches(path: Path, size: int) -> Iterator[pl.DataFrame]:
     The columns of a CSV file come as texts: `conform` makes of them what a model expects.
     """
     try:
-        yield from _parquet_batches(path, size) if _is_parquet(path) else _csv_batches(path, size)
+        yield from (
+            frame_batches(pl.scan_parquet(path, glob=False), size) if _is_parquet(path) else _csv_batches(path, size)
+        )
     except (pl.exceptions.PolarsError, OSError, EOFError) as error:
-        raise _unreadable(path, error) from None
+        raise unreadable(path, error) from None
 
 
-def _parquet_batches(path: Path, size: int) -> Iterator[pl.DataFrame]:
-    records = pl.scan_parquet(path, glob=False)
+def frame_batches(records: pl.LazyFrame, size: int) -> Iterator[pl.DataFrame]:
+    """Return records of Parquet files some at a time."""
     n = records.select(pl.len()).collect().item()
     for start in range(0, n, GROUP):
         yield from records.slice(start, GROUP).collect().iter_slices(size)
@@ -157,7 +160,8 @@ def _is_parquet(path: Path) -> bool:
         return file.read(4) == b"PAR1"
 
 
-def _unreadable(path: Path, error: Exception) -> StudyError:
+def unreadable(path: str | Path, error: Exception) -> StudyError:
+    """Return the error that tells in one line why a file cannot be read."""
     if isinstance(error, FileNotFoundError):
         return StudyError(f"there is no file {path}")
     why = (error.strerror if isinstance(error, OSError) and error.strerror else str(error)).strip()
@@ -170,11 +174,11 @@ def _unreadable(path: Path, error: Exception) -> StudyError:
 
 def kinds_of(frame: pl.DataFrame) -> dict[str, str]:
     """Return the kind of each column that a model can use."""
-    kinds = {name: _kind(dtype) for name, dtype in frame.schema.items()}
+    kinds = {name: kind_of(dtype) for name, dtype in frame.schema.items()}
     return {name: kind for name, kind in kinds.items() if kind is not None}
 
 
-def _kind(dtype: pl.DataType) -> str | None:
+def kind_of(dtype: pl.DataType) -> str | None:
     """Return the kind of columns of this type; None if no model can use them."""
     if dtype.is_numeric():
         return "number"
@@ -193,7 +197,7 @@ def tidy(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
     for column in frame.iter_columns():
         if not column.name.strip():
             notes.append("a column without a name is left out")
-        elif _kind(column.dtype) is None and column.dtype != pl.Null:
+        elif kind_of(column.dtype) is None and column.dtype != pl.Null:
             notes.append(f"column {column.name!r} is left out: {column.dtype} is not a type that a model can use")
         else:
             tidied = _tidy_column(column)
@@ -220,7 +224,7 @@ def _tidy_column(column: pl.Series) -> pl.Series:
         return column if is_plain_integer else column.cast(pl.Float64).fill_nan(None)
     if dtype == pl.Null:
         return column.cast(pl.Float64)
-    if _kind(dtype) != "text":
+    if kind_of(dtype) != "text":
         return column
     texts = column.cast(pl.String)
     numbers = _as_numbers(texts)
@@ -311,7 +315,7 @@ def as_kind(column: pl.Series, kind: str) -> tuple[pl.Series, pl.Series]:
 def _cast(column: pl.Series, kind: str) -> tuple[pl.Series, pl.Series]:
     """Return a column that is not of texts as a kind, and where that fails."""
     column = _tidy_column(column)
-    has = _kind(column.dtype)
+    has = kind_of(column.dtype)
     if has == kind or (has, kind) in CASTS:
         return column.cast(KINDS[kind]), column.is_null() & False
     return pl.Series([None] * len(column), dtype=KINDS[kind]), column.is_not_null()
