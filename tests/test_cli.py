@@ -285,7 +285,7 @@ def content(text: bytes) -> Callable[[], object]:
 
 BAD: dict[str, tuple[Callable[[], object] | None, list[str], str]] = {
     "no file": (None, ["study", "none.csv", "--target", "x"], "there is no file none.csv"),
-    "a directory": (None, ["study", ".", "--target", "x"], "cannot be read"),
+    "an empty directory": (None, ["study", ".", "--target", "x"], "has no Parquet files"),
     "an empty file": (content(b""), STUDY, "churn.csv is empty"),
     "a header only": (content(b"a,churn\n"), STUDY, "has no records"),
     "something else": (content(b"\x89PNG\r\n\x00\x00"), STUDY, "neither CSV nor Parquet"),

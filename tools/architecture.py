@@ -80,6 +80,7 @@ ROOMS = (
             "gradient_boosting",
             "_member_classifier",
             "metacost",
+            "pool",
             "as_sklearn",
             "_objectives",
             "_one_class",

@@ -276,8 +276,6 @@ class CostBaggingClassifier(EnsembleClassifier):
             self.n_estimators,
             presample=self.presample or not changes,
         )
-        # The prior correction takes the costs out of the samples again.
-        by_sampling = sampler.uses_costs and not self.prior_correction
         base_rate = None
         if self.prior_correction:
             weight = None if self._tree is None else records.weight
@@ -285,24 +283,33 @@ class CostBaggingClassifier(EnsembleClassifier):
         if self._tree is not None:
             grown_by = sampler.grows_by if changes else ""
             seen = self._grow(records, draws, seeds, base_rate, grown_by, kept)
-            by_weight = self.weighted and not self.prior_correction
-            acted = by_weight or by_sampling or self._recipe().prunes_by_cost
-            # Trees that only grew by cost end in leaves of one class, whose labels are the same whatever it costs.
-            output = "vote" if by_weight or self._recipe().prunes_by_cost else "average"
-            self.votes_ = Votes(output=output, by_node=by_weight)
-            leaf = self._tree.leaf
-            if grown_by and leaf == "frequency":
-                # A leaf of copies is pure however many there are.
-                leaf = SMOOTHED_MEAN[grown_by]
+            self._vote(sampler, grown_by)
         else:
             pass_costs = not self.weighted and not sampler.uses_costs
             seen = self._fit_models(records, draws, seeds, base_rate, kept, pass_costs=pass_costs)
-            acted = self.weighted or by_sampling
+            acted = self.weighted or self._by_sampling(sampler)
             acted = acted or (pass_costs and any(getattr(model, "costs_acted_", False) for model in self.estimators_))
-            self.votes_, leaf = Votes(), "frequency"
-        self.default_decision_ = Decision(leaf=leaf, threshold="half" if acted else "cost")
+            self.votes_ = Votes()
+            self.default_decision_ = Decision(threshold="half" if acted else "cost")
         self._keep(seen=seen)
         return self._out_of_bag(everyone, seen)
+
+    def _by_sampling(self, sampler: MemberSampler) -> bool:
+        """Return whether costs act by samples: the prior correction takes them out again."""
+        return sampler.uses_costs and not self.prior_correction
+
+    def _vote(self, sampler: MemberSampler, grown_by: str) -> None:
+        """Set how trees vote, and decide by default."""
+        assert self._tree is not None
+        by_weight, prunes_by_cost = self.weighted and not self.prior_correction, self._recipe().prunes_by_cost
+        acted = by_weight or self._by_sampling(sampler) or prunes_by_cost
+        # Trees that only grew by cost end in leaves of one class, whose labels are the same whatever it costs.
+        self.votes_ = Votes(output="vote" if by_weight or prunes_by_cost else "average", by_node=by_weight)
+        leaf = self._tree.leaf
+        if grown_by and leaf == "frequency":
+            # A leaf of copies is pure however many there are.
+            leaf = SMOOTHED_MEAN[grown_by]
+        self.default_decision_ = Decision(leaf=leaf, threshold="half" if acted else "cost")
 
     def _seeds(self) -> list[np.random.SeedSequence]:
         """Return the seeds of what samples share, and of each member."""
@@ -594,14 +601,26 @@ def _grow_trees(
     made = []
     for seed in seeds:
         rng, sample, shown = _draw(seed, draws, features)
-        member = _balanced(learner, sample) if balanced else learner
-        prune_on = validation
-        if prune_on is None and learner.recipe.pruning is not None:
-            outside = learner.records.take(np.flatnonzero(sample.counts == 0))
-            prune_on = outside if np.unique(outside.positive).size == 2 else learner.records
-        nodes = member.fit(sample, _by_cost if weighted else _equal, rng, features=shown, validation=prune_on)
+        nodes = grow_tree(learner, sample, rng, shown, weighted, balanced, validation)
         made.append((nodes, sample.counts > 0, _growth(sample, learner.records.positive)))
     return made
+
+
+def grow_tree(
+    learner: TreeLearner,
+    sample: Sample,
+    rng: np.random.Generator,
+    features: Int32s,
+    weighted: bool,
+    balanced: bool,
+    validation: Records | None,
+) -> Nodes:
+    """Return the tree of a sample, of the features that it is shown."""
+    member = _balanced(learner, sample) if balanced else learner
+    if validation is None and learner.recipe.pruning is not None:
+        outside = learner.records.take(np.flatnonzero(sample.counts == 0))
+        validation = outside if np.unique(outside.positive).size == 2 else learner.records
+    return member.fit(sample, _by_cost if weighted else _equal, rng, features=features, validation=validation)
 
 
 def _growth(sample: Sample, positive: Bools) -> float:

@@ -219,6 +219,14 @@ def study(
         float | None,
         typer.Option(min=0, metavar="SECONDS", help="Start no further ensemble after this; the most promising first."),
     ] = None,
+    memory: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SIZE",
+            help="Memory to keep to, such as 6GB: of Parquet files with more records than go into it, a sample is "
+            "judged, and ensembles are trained on all others from disk.",
+        ),
+    ] = None,
     jobs: Jobs = None,
     dask: Annotated[
         str | None, typer.Option(metavar="ADDRESS", help="Run on a Dask cluster: the address of its scheduler.")
@@ -254,6 +262,9 @@ def study(
             test=test,
             groups=groups,
             time=time,
+            memory=memory,
+            jobs=jobs,
+            bins=directory / "bins",
         )
         for note in loaded.info["notes"]:
             typer.echo(f"Note: {note}.", err=True)

@@ -23,10 +23,11 @@ from stakes.exceptions import StudyError
 from stakes.study.after import AfterCosts
 from stakes.study.check import NOTE, WARNING, Check, constant, few_records, identity
 from stakes.study.dataset import Dataset, File, is_url, open_records
-from stakes.study.files import as_kind, check_finite, conform, kinds_of, tidy
+from stakes.study.files import as_kind, check_finite, conform, kind_of, kinds_of, tidy
 from stakes.study.folds import Folds, cut_in_time, divide, forward_folds, random_folds
+from stakes.study.large import BATCH, FOLDER, Parts, Source, Training, load_large, opened, records_in_memory
 
-__all__ = ["StudyData", "evaluate_cost", "load_data"]
+__all__ = ["StudyData", "evaluate_cost", "is_positive", "load_data"]
 
 Rows = NDArray[np.intp]
 
@@ -73,6 +74,8 @@ class StudyData:
         cost where the true one is not known.
     allow : tuple of str
         Columns, or "fp_cost" and "fn_cost", that may give the class away: they are known when deciding.
+    training : Training or None
+        Where there are more records than memory has room for, those that models are trained on: all others judge.
 
     Examples
     --------
@@ -112,6 +115,21 @@ class StudyData:
     known_costs: Costs | None = None
     after: AfterCosts | None = None
     allow: tuple[str, ...] = ()
+    training: Training | None = None
+
+    def __reduce__(self) -> Any:
+        # Large data are on disk already: other processes open them there.
+        return super().__reduce__() if self.training is None else (opened, (str(self.training.folder),))
+
+    @property
+    def n_records(self) -> int:
+        """How many records there are, with those that are only trained on."""
+        return len(self) if self.training is None else self.training.n_records
+
+    @property
+    def n_positive(self) -> int:
+        """How many of them are positive."""
+        return int(self.positive.sum()) if self.training is None else self.training.n_positive
 
     @property
     def labels(self) -> tuple[Any, Any]:
@@ -185,6 +203,8 @@ class StudyData:
 
     @cached_property
     def _fingerprint(self) -> str:
+        if self.training is not None:
+            return self.training.digest
         digest = hashlib.sha256(repr((self.classes, self.test_fraction)).encode())
         for column in (*self.frame.iter_columns(), *(() if self.after is None else self.after.frame.iter_columns())):
             digest.update(repr((column.name, column.dtype)).encode())
@@ -222,6 +242,9 @@ def load_data(
     test: str | float | Path = "0.2",
     groups: str | None = None,
     time: str | None = None,
+    memory: str | int | None = None,
+    jobs: int | None = None,
+    bins: str | Path | None = None,
 ) -> StudyData:
     """Read records from a CSV or Parquet file or many Parquet files, and say in one line what is wrong with them.
 
@@ -255,6 +278,13 @@ def load_data(
     time : str, default=None
         A column of times: models are judged on records that are later than those they were trained on, and the test
         records are the latest ones. Neither of the two columns is a feature.
+    memory : str or int, default=None
+        How much memory a study may use, such as "6GB". Of Parquet files with more records than go into it, a sample is
+        studied, and all others are written to `bins`, a byte for each value, to train on. None is as much as there is.
+    jobs : int, default=None
+        How many processes share the memory: as many as there are cores by default.
+    bins : path, default=None
+        A folder for the records that are on disk; what is there already is not made again.
 
     Returns
     -------
@@ -275,16 +305,95 @@ def load_data(
     """
     records = open_records(path)
     unread = _unread(records, target, drop, (fp_cost, fn_cost, groups, time, test, *after))
-    frame, notes = tidy(records.read(without=unread))
+    options: dict[str, Any] = {
+        "target": target,
+        "positive": positive,
+        "fp_cost": fp_cost,
+        "fn_cost": fn_cost,
+        "drop": drop,
+        "after": after,
+        "allow": allow,
+        "test": test,
+        "groups": groups,
+        "time": time,
+    }
+    about = _About(records.name, str(path if is_url(path) else Path(path).absolute()), unread, memory)
+    if memory is not None:
+        many = records.as_dataset() if isinstance(records, File) else records
+        in_memory = records_in_memory(memory, len(many.columns) - len(unread), jobs)
+        if len(many) > in_memory:
+            return _load_large(many, about, in_memory, Path(bins or f"{records.name}-{FOLDER}"), options)
+    return _study_data(records.read(without=unread), about, **options)
+
+
+class _About(NamedTuple):
+    """What is known of records besides what is in them."""
+
+    name: str
+    path: str
+    unread: list[str]  # columns that were not read
+    memory: str | int | None
+    tested: Rows | None = None  # the test records, where they were drawn already
+
+
+def _load_large(records: Dataset, about: _About, in_memory: int, folder: Path, options: dict[str, Any]) -> StudyData:
+    """Return a sample of the records, with all others on disk."""
+    for name, what in (("time", "--time"), ("after", "--after")):
+        if options[name]:
+            raise StudyError(
+                f"{what} needs all records in memory, and there are {len(records):,}, of which {in_memory:,} go into "
+                f"--memory {about.memory}: leave one of them out"
+            )
+    text, above = str(options["test"]), None
+    share, n_above = _float(text), 0
+    if share is None:
+        condition = _condition(text, "--test")
+
+        def above(batch: pl.DataFrame) -> Bools:
+            return _above(tidy(batch.select(condition[0]))[0], *condition, what=f"--test {text!r}").to_numpy()
+
+        counted = [int(above(batch).sum()) for batch in records.batches(BATCH, without=_all_but(records, condition[0]))]
+        n_above = sum(counted)
+    parts = Parts(len(records), in_memory, share, n_above)
+    source = Source(records, about.unread, options["groups"], above, options)
+
+    def build(frame: pl.DataFrame, tested: Rows | None) -> StudyData:
+        return _study_data(frame, about._replace(tested=tested), **options)
+
+    return load_large(source, build, folder, parts)
+
+
+def _all_but(records: Dataset, name: str) -> list[str]:
+    return [column for column in records.columns if column != name]
+
+
+def _study_data(
+    frame: pl.DataFrame,
+    about: _About,
+    *,
+    target: str,
+    positive: Any,
+    fp_cost: str | float | None,
+    fn_cost: str | float | None,
+    drop: Iterable[str],
+    after: Iterable[str],
+    allow: Iterable[str],
+    test: str | float | Path,
+    groups: str | None,
+    time: str | None,
+) -> StudyData:
+    """Return the data of a study of records in memory."""
+    unread = about.unread
+    frame, notes = tidy(frame)
     if target not in frame.columns:
         for note in notes:
             if note.startswith(f"column {target!r} is left out"):
                 raise StudyError(f"--target {target!r}: {note}")
-        raise StudyError(f"--target {target!r}: {records.name} has no such column{did_you_mean(target, frame.columns)}")
+        raise StudyError(f"--target {target!r}: {about.name} has no such column{did_you_mean(target, frame.columns)}")
     dropped = _named(drop, [*frame.columns, *unread], target, "--drop")
     afterwards = _named(after, frame.columns, target, "--after")
     allowed = _named(allow, [*frame.columns, "fp_cost", "fn_cost"], target, "--allow")
-    frame, test_part = _take_part(frame, test)
+    frame, test_part = _take_part(frame, test, about.tested)
     is_positive, labels = _classes(frame.get_column(target), target, positive)
     classes = (_label(labels[0]), _label(labels[1]))
     checks = []
@@ -304,14 +413,12 @@ def load_data(
     checks += [Check("split", column, divided_by, None, NOTE) for column in sorted(by - set(dropped))]
     if after_costs is not None and (n := after_costs.n_unknown(is_positive)):
         notes.append(f"the cost of {n:,} records is not known afterwards either: they are judged by its estimate")
-    features = _features(
-        frame.drop(target, *({*dropped, *afterwards, *by} - set(unread))), records.name, allowed, checks
-    )
+    features = _features(frame.drop(target, *({*dropped, *afterwards, *by} - set(unread))), about.name, allowed, checks)
     if not features.width:
-        raise StudyError(f"{records.name} has no features: besides {target!r}, no column is left to learn from")
+        raise StudyError(f"{about.name} has no features: besides {target!r}, no column is left to learn from")
     needed, features = _with_dates(frame, features, time)
     data = StudyData(
-        name=records.name,
+        name=about.name,
         frame=features,
         positive=is_positive,
         classes=classes,
@@ -319,9 +426,9 @@ def load_data(
         test_rows=test_part.rows,
         test_fraction=test_part.fraction,
         info={
-            "data": records.name,
+            "data": about.name,
             "source": {
-                "path": str(path if is_url(path) else Path(path).absolute()),
+                "path": about.path,
                 "target": target,
                 "positive": classes[1],
                 "fp_cost": fp_cost,
@@ -332,6 +439,7 @@ def load_data(
                 "test": str(Path(str(test)).absolute()) if Path(str(test)).exists() else str(test),
                 "groups": groups,
                 "time": time,
+                **({} if about.memory is None else {"memory": about.memory}),
             },
             "target": target,
             "positive": classes[1],
@@ -425,8 +533,20 @@ def _classes(column: pl.Series, target: str, positive: Any) -> tuple[Bools, tupl
     chosen = _usual_positive(column, values) if positive is None else _matching(values, positive)
     if chosen is None:
         raise StudyError(f"--positive {str(positive)!r} is not a value of {target!r}: choose from {shown}")
-    is_positive = (column == values[chosen]).to_numpy().astype(np.bool_)
-    return is_positive, (values[1 - chosen], values[chosen])
+    found = (column == values[chosen]).to_numpy().astype(np.bool_)
+    return found, (values[1 - chosen], values[chosen])
+
+
+def is_positive(column: pl.Series, labels: tuple[Any, Any], target: str, *, first_record: int) -> Bools:
+    """Return which of some more records are positive, whose classes must be those of the others."""
+    column, _ = as_kind(column, kind_of(pl.Series([labels[1]]).dtype) or "text")
+    is_one = column == labels[1]
+    other = ~(is_one | (column == labels[0])).fill_null(False)
+    if other.any():
+        value, negative, positive = map(_label, (column.filter(other)[0], *labels))
+        where = in_records(other.arg_true(), first_record)
+        raise StudyError(f"--target {target!r} is {value!r} in {where}, and neither {negative!r} nor {positive!r}")
+    return is_one.to_numpy().astype(np.bool_)
 
 
 def _usual_positive(column: pl.Series, values: list[Any]) -> int:
@@ -563,27 +683,44 @@ class _Part(NamedTuple):
     column: str | None = None  # by which they are told from others
 
 
-def _take_part(frame: pl.DataFrame, asked: str | float | Path) -> tuple[pl.DataFrame, _Part]:
-    """Return the frame, with the records of another file behind it where that is asked for, and the part."""
+def _take_part(
+    frame: pl.DataFrame, asked: str | float | Path, tested: Rows | None = None
+) -> tuple[pl.DataFrame, _Part]:
+    """Return the frame, with the records of another file behind it where that is asked for, and the part.
+
+    `tested` are the test records where a share of them was asked for, and they were drawn already.
+    """
     what, text = "--test", str(asked)
     share = _float(text)
     if share is not None:
         if not 0 < share < 1:
             raise StudyError(f"{what} {text}: give a share of the records between 0 and 1")
-        return frame, _Part(None, share, f"{share:.0%} held out")
+        return frame, _Part(tested, share, f"{share:.0%} held out" if tested is None else f"{tested.size:,} held out")
     if Path(text).exists():
         more = conform(tidy(open_records(text).read())[0], kinds_of(frame), source=Path(text).name)
         rows = np.arange(frame.height, frame.height + more.height)
         both = pl.concat([frame, more], how="vertical_relaxed")
         return both, _Part(rows, rows.size / both.height, f"the records of {Path(text).name}")
+    name, sign, value = _condition(text, what)
+    above = _above(frame, name, sign, value, what=f"{what} {text!r}")
+    if above.all() or not above.any():
+        raise StudyError(
+            f"{what} {text!r}: this is so in {'all' if above.all() else 'no'} records, and in some it must be"
+        )
+    rows = above.arg_true().to_numpy().astype(np.intp)
+    return frame, _Part(rows, rows.size / frame.height, f"records with {name} {sign} {value}", name)
+
+
+def _condition(text: str, what: str) -> tuple[str, str, str]:
+    """Return the column, the sign and the value of COLUMN>VALUE."""
     match = re.fullmatch(r"(.+?)\s*(>=|>)\s*(.+)", text.strip())
     if match is None:
         raise StudyError(f"{what} {text!r}: there is no such file, and it is neither a share nor COLUMN>VALUE")
-    rows = _rows_above(frame, *match.groups(), what=f"{what} {text!r}")
-    return frame, _Part(rows, rows.size / frame.height, f"records with {' '.join(match.groups())}", match[1])
+    return match[1], match[2], match[3]
 
 
-def _rows_above(frame: pl.DataFrame, name: str, sign: str, value: str, *, what: str) -> Rows:
+def _above(frame: pl.DataFrame, name: str, sign: str, value: str, *, what: str) -> pl.Series:
+    """Return in which records a column is above a value."""
     if name not in frame.columns:
         raise StudyError(f"{what}: there is no column {name!r}{did_you_mean(name, frame.columns)}")
     column = frame.get_column(name)
@@ -593,7 +730,4 @@ def _rows_above(frame: pl.DataFrame, name: str, sign: str, value: str, *, what: 
     limit, wrong = as_kind(pl.Series([value]), kind)
     if wrong.any() or limit.null_count():
         raise StudyError(f"{what}: {value!r} is not a {kind}, as column {name!r} is")
-    above = column >= limit[0] if sign == ">=" else column > limit[0]
-    if above.all() or not above.any():
-        raise StudyError(f"{what}: this is so in {'all' if above.all() else 'no'} records, and in some it must be")
-    return above.arg_true().to_numpy().astype(np.intp)
+    return column >= limit[0] if sign == ">=" else column > limit[0]

@@ -99,6 +99,10 @@ class File:
         """The names of the columns."""
         return column_names(self.path)
 
+    def as_dataset(self) -> Dataset:
+        """Return the file as a data set of one, whose records can be counted without being read: Parquet alone."""
+        return Dataset(self.name, [_Part(str(self.path), {})], self.path)
+
     def read(self, without: Iterable[str] = ()) -> pl.DataFrame:
         """Return all records, and all columns: a single file is read at once."""
         return read_file(self.path)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -99,8 +100,9 @@ class Delivery:
 
     def _train(self, unit: Unit, row: dict[str, Any], everything: bool) -> Any:
         prepared = prepare(self.data, self.config).priced(row["decision_costs"])
-        records = prepared.everything() if everything else prepared.learning
-        return fit_unit(self.config, unit, records)
+        if everything:
+            prepared = replace(prepared, learning=prepared.everything())
+        return fit_unit(self.config, unit, prepared)
 
     def _constant_costs(self, row: dict[str, Any]) -> dict[str, float]:
         """Return the costs that are the same for all records: a model must be given the others."""

@@ -26,6 +26,7 @@ from stakes.decision.decision import Decision
 from stakes.decision.options import decisions_for
 from stakes.decision.readings import Readings
 from stakes.exceptions import StakesWarning
+from stakes.pool import Pool, draws_from_pool, fit_pool
 from stakes.records import Records
 from stakes.study.columns import OUT_OF_FOLD, TEST, follows_costs, pack_scores, schema
 from stakes.study.data import StudyData
@@ -54,18 +55,24 @@ class UnitResult(NamedTuple):
 class Prepared:
     """The records of a study, binned once for all its ensembles.
 
-    Bins are found on the features of all learning records. They see no class.
+    Bins are found on the features of all records that are trained on. They see no class.
     """
 
     learning: Records
     test: Records
+    # Where data exceed memory, what is trained on instead of the learning records: a sample, and records on disk.
+    sample: Records | None = None
+    pool: Pool | None = None
 
     def priced(self, setting: str) -> Prepared:
         """Return the records with the costs to decide by: the "real" ones, or a pair."""
         pair = training_costs(setting)
         if pair is None:
             return self
-        return Prepared(*(replace(part, costs=pair, known_costs=None) for part in (self.learning, self.test)))
+        learning, test = (replace(part, costs=pair, known_costs=None) for part in (self.learning, self.test))
+        if self.sample is None or self.pool is None:
+            return Prepared(learning, test)
+        return Prepared(learning, test, replace(self.sample, costs=pair), self.pool.with_costs(pair))
 
     def everything(self) -> Records:
         """Return learning and test records together."""
@@ -98,7 +105,7 @@ def prepare(data: StudyData, config: Config, repeat: int = 0) -> Prepared:
     if _latest is None or _latest[0] != key:
         split = data.split(config.seed)
         parts = [data.frame[rows] for rows in split]
-        binning = Binning().fit(table_of(parts[0]))
+        binning = Binning().fit(table_of(parts[0] if data.training is None else data.training.frame))
         costs, known = data.costs or Costs(fp=1.0, fn=1.0), data.known_costs
         if data.after is not None:
             folds = data.folds(config.folds, repeat=repeat, seed=config.seed)
@@ -108,7 +115,12 @@ def prepare(data: StudyData, config: Config, repeat: int = 0) -> Prepared:
             binned = Binned(frame, binning, binning.transform(table_of(frame)))
             foreseen = None if known is None else known[rows]
             made.append(Records(binned, data.positive[rows], costs[rows], known_costs=foreseen))
-        _latest = key, Prepared(*made)
+        prepared = Prepared(made[0], made[1])
+        if (training := data.training) is not None:
+            binned = Binned(training.frame, binning, binning.transform(table_of(training.frame)))
+            sample = Records(binned, training.positive, training.costs or Costs(fp=1.0, fn=1.0))
+            prepared = replace(prepared, sample=sample, pool=training.pool)
+        _latest = key, prepared
     return _latest[1]
 
 
@@ -137,8 +149,27 @@ def features_for(method: str, records: Records, rows: Rows | None = None) -> Any
     return X if rows is None else take_rows(X, rows)
 
 
-def fit_unit(config: Config, unit: Unit, records: Records, rows: Rows | None = None, n_jobs: int = 1) -> Any:
-    """Return the classifier of a unit, trained by the unit's training costs on some of the records."""
+def fit_unit(config: Config, unit: Unit, prepared: Prepared, rows: Rows | None = None, n_jobs: int = 1) -> Any:
+    """Return the classifier of a unit, trained by the unit's training costs on some of the learning records.
+
+    Where data exceed memory, it is trained on no learning record, and `rows` make no difference.
+    """
+    classifier = make_unit_classifier(config, unit, n_jobs)
+    if prepared.sample is None or prepared.pool is None:
+        return _fit(classifier, unit, prepared.learning, rows)
+    if not draws_from_pool(classifier):
+        return _fit(classifier, unit, prepared.sample)
+    pool, pair = prepared.pool, training_costs(unit.train_costs)
+    if unit.train_costs == "class means" and unit.method not in _CONSTANT:
+        pair = pool.class_means
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", StakesWarning)
+        if pair is None:
+            return fit_pool(classifier, pool, prepared.sample)
+        return fit_pool(classifier, pool.with_costs(pair), replace(prepared.sample, costs=pair))
+
+
+def _fit(classifier: Any, unit: Unit, records: Records, rows: Rows | None = None) -> Any:
     some = records.with_features(None)
     some = some if rows is None else some.take(rows)
     positive, costs, known = some.positive, some.costs, some.known_costs
@@ -152,7 +183,7 @@ def fit_unit(config: Config, unit: Unit, records: Records, rows: Rows | None = N
     with warnings.catch_warnings():
         # A study is about figures: a method whose training degenerates is far down the leaderboard.
         warnings.simplefilter("ignore", StakesWarning)
-        return make_unit_classifier(config, unit, n_jobs).fit(
+        return classifier.fit(
             features_for(unit.method, records, rows),
             positive.astype(np.int64),
             fp_cost=costs.fp,
@@ -176,13 +207,15 @@ def run_unit(data: StudyData, config: Config, unit: Unit, ratios: Sequence[str] 
     # Methods that train without costs are trained once for all pairs of costs.
     trained_by = prepared.priced(settings[0])
     run = _Run(config, unit, folds, prepared, settings)
+    # A model that is trained on no learning record judges them all.
+    whole = fit_unit(config, unit, trained_by, None, n_jobs) if prepared.sample is not None else None
     for k in range(len(folds)):
-        run.read(fit_unit(config, unit, trained_by.learning, folds.trained(k), n_jobs), k)
-    model = None
-    if unit.repeat == 0:
-        model = fit_unit(config, unit, trained_by.learning, None, n_jobs)
-        run.read_test(model)
-    return UnitResult(run.rows(), model)
+        run.read(fit_unit(config, unit, trained_by, folds.trained(k), n_jobs) if whole is None else whole, k)
+    if unit.repeat:
+        return UnitResult(run.rows(), None)
+    whole = fit_unit(config, unit, trained_by, None, n_jobs) if whole is None else whole
+    run.read_test(whole)
+    return UnitResult(run.rows(), whole)
 
 
 def _decision_costs(unit: Unit, ratios: Sequence[str]) -> list[str]:

@@ -28,6 +28,8 @@ GOES_ON = "what is finished is kept, and the same command goes on from there"
 CONFIG = "study.json"
 LOCK = "study.lock"
 UNITS = "units"
+# Where records are that do not go into memory.
+BINS = "bins"
 # The files that were written next to these, with the digests of their content.
 WRITTEN = "written.json"
 # A file that was not finished, with the random letters of `tempfile`; and the file of a unit.
@@ -65,7 +67,7 @@ class Store:
             return
         for path in self.directory.iterdir():
             unfinished = UNFINISHED.fullmatch(path.name)
-            if path.name != LOCK and not (unfinished and unfinished["name"] == CONFIG):
+            if path.name not in (LOCK, BINS) and not (unfinished and unfinished["name"] == CONFIG):
                 raise StudyError(
                     f"{self.directory} has files that are not of a study, such as {path.name}: choose another --out, "
                     "which is new or empty"

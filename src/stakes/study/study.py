@@ -22,6 +22,7 @@ from stakes.study.advice import headline
 from stakes.study.check import Check, look, refuse_leaks
 from stakes.study.data import StudyData, load_data
 from stakes.study.findings import Findings, find
+from stakes.study.large import FOLDER, opened
 from stakes.study.notebook import study_html
 from stakes.study.plan import RATIOS, Config, Unit, by_promise, plan_units
 from stakes.study.progress import Progress
@@ -177,6 +178,8 @@ class Study:
         progress: str = "quiet",
     ) -> None:
         self.data = data
+        if data.training is not None and refit == "all":
+            raise StudyError("--refit all needs all records in memory: leave it out, or give more --memory")
         if not str(out):
             raise StudyError("--out is empty: give the directory of the results")
         self.directory = Path(out)
@@ -336,9 +339,10 @@ def saved_study(directory: Path | str, *, data: Path | str | None = None, progre
         config = json.loads((directory / CONFIG).read_text())["configuration"]
     except (OSError, ValueError, KeyError):
         raise StudyError(f"{directory} is not the directory of a finished study of a file") from None
-    path = Path(data or source.pop("path"))
+    bins, path = directory / FOLDER, data or source.pop("path")
     source.pop("path", None)
-    return Study(load_data(path, **source), out=directory, progress=progress, **config)
+    loaded = opened(str(bins)) if bins.is_dir() else load_data(path, **source)
+    return Study(loaded, out=directory, progress=progress, **config)
 
 
 class _Done(NamedTuple):

@@ -82,9 +82,9 @@ def _question(findings: Findings) -> dict[str, Any]:
     data, config, info = findings.data, findings.config, findings.data.info
     return {
         "data": data.name,
-        "n_records": data.positive.size,
-        "n_positive": int(data.positive.sum()),
-        "n_learning": data.split(config.seed)[0].size,
+        "n_records": data.n_records,
+        "n_positive": data.n_positive,
+        "n_learning": data.n_records - len(data) + data.split(config.seed)[0].size,
         "n_test": len(findings.test),
         "n_features": data.frame.width,
         "target": info.get("target"),
