@@ -531,3 +531,30 @@ def test_a_file_whose_format_is_not_a_number_is_refused(file: Path, form: Any) -
 
     rewrite(file, other)
     refused(file, "is not a model file of stakes, or it is damaged")
+
+
+@pytest.mark.parametrize("values", [np.ones(9), np.ones(5, np.float32), np.array([1.0, 1.0, np.nan, 1.0, 1.0])])
+def test_weights_of_other_members_than_there_are_are_refused(values: Any, small: Records) -> None:
+    model = CostBaggingClassifier(decision=Decision(vote_weight="pruned"), **FEW).fit(small.X, small.y, **small.costs)
+    assert stakes.persist.loads(stakes.persist.dumps(model)).reader_.member_weights_.keys()
+    for key in model.reader_.member_weights_:
+        model.reader_.member_weights_[key] = values
+    with pytest.raises(ModelFileError, match="damaged"):
+        stakes.persist.loads(stakes.persist.dumps(model))
+
+
+def test_prices_of_features_are_saved_with_a_tree(small: Records) -> None:
+    prices = {"x0": (2.0, "lab"), "x1": 1.0, "lab": 3.0}
+    tree = CostTreeClassifier(feature_costs=prices, random_state=0).fit(small.X, small.y, **small.costs)
+    again = stakes.persist.loads(stakes.persist.dumps(tree))
+    assert again.feature_costs == prices
+    np.testing.assert_array_equal(again.acquisition_cost(small.X), tree.acquisition_cost(small.X))
+    assert stakes.persist.dumps(again) == stakes.persist.dumps(tree)
+
+
+def test_a_model_that_can_go_on_is_saved_and_goes_on(small: Records) -> None:
+    model = CostBoostClassifier(warm_start=True, **FEW).fit(small.X, small.y, **small.costs)
+    again = stakes.persist.loads(stakes.persist.dumps(model))
+    for each in (model, again):
+        each.set_params(n_estimators=8).fit(small.X, small.y, **small.costs)
+    np.testing.assert_array_equal(again.predict_proba(small.X), model.predict_proba(small.X))

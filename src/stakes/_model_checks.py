@@ -245,6 +245,8 @@ def _check_estimator(estimator: Any) -> None:
         require(len(members) > 0 and (members.columns is None or len(members.columns) == len(members)))
     if isinstance(has.get("validation_"), ValidationRecords):
         _check_validation(has["validation_"], members, n_features)
+    if isinstance(has.get("reader_"), Reader):
+        _check_reader(has["reader_"], members)
     weight = has["votes_"].weight if isinstance(has.get("votes_"), Votes) else None
     if weight is not None:
         require(members is not None and _is_array(weight, np.float64, len(members)) and np.isfinite(weight).all())
@@ -254,6 +256,14 @@ def _check_estimator(estimator: Any) -> None:
         _check_histogram_boosting(has, n_features)
     if "estimators_" in has and "n_features_in_" in has:
         _check_nested(has, n_features)
+
+
+def _check_reader(reader: Reader, members: Any) -> None:
+    """Check what was chosen about members: a value for each of them."""
+    for chosen in (reader.member_thresholds_, reader.member_errors_, reader.member_weights_):
+        for values in chosen.values():
+            require(members is not None and _is_array(values, np.float64, len(members)) and not np.isnan(values).any())
+    require(all(np.isfinite(weight).all() and (weight >= 0).all() for weight in reader.member_weights_.values()))
 
 
 def _check_delivered(model: DeliveredClassifier) -> None:

@@ -14,7 +14,7 @@ import sys
 import warnings
 from pathlib import Path
 from typing import Any
-from zipfile import ZipFile
+from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile
 
 import numpy as np
 import polars as pl
@@ -22,27 +22,32 @@ import pytest
 
 ODD_NUMBERS = (0, 1, -1, 2, 7, 255, 256, -(2**31), 2**31 - 1, 2**31, 2**62, 10**30, 0.5, 1e308, -1e308)
 ODD_TEXTS = (
-    "null",
-    "NaN",
-    "Infinity",
-    "-1",
-    "1e400",
-    '""',
-    '"x"',
-    "[]",
-    "{}",
-    "true",
-    "[[1]]",
-    '"\\u0000"',
-    "99999999",
-)
+    "null", "NaN", "Infinity", "-1", "1e400", '""', '"x"', "[]", "{}", "true", "[[1]]", '"\\u0000"', "99999999",
+    "[" * 5000 + "]" * 5000, '{"a":' * 5000 + "1" + "}" * 5000,
+)  # fmt: skip
+# Headers of arrays: far too large, of objects, of nothing, in another order.
+ODD_HEADERS = (
+    {"shape": (1 << 62,)}, {"shape": (1 << 33, 1 << 33)}, {"shape": (-1,)}, {"shape": (1 << 28,)}, {"shape": ()},
+    {"descr": "|O"}, {"descr": "|V0"}, {"descr": "<U99999999"}, {"descr": "<M8[ns]"}, {"descr": "<f2"},
+    {"fortran_order": True}, {"more": 1},
+)  # fmt: skip
 
 
 def models() -> dict[str, bytes]:
     """Return small model files of all kinds."""
     from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 
-    from stakes import CostBaggingClassifier, CostBoostClassifier, CostDecisionClassifier, Decision, make_classifier
+    from stakes import (
+        CostBaggingClassifier,
+        CostBoostClassifier,
+        CostDecisionClassifier,
+        CostStackingClassifier,
+        CostTeamClassifier,
+        CostTreeClassifier,
+        Decision,
+        MetaCostClassifier,
+        make_classifier,
+    )
     from stakes.delivered import DeliveredClassifier
     from stakes.encoded import EncodedClassifier
     from stakes.gradient_boosting import CostGradientBoostingClassifier
@@ -61,6 +66,14 @@ def models() -> dict[str, bytes]:
         "logistic regression": make_classifier("lr", random_state=0),
         "histograms": CostDecisionClassifier(histogram, random_state=0),
         "forest": CostDecisionClassifier(forest, calibration="platt", random_state=0),
+        "pruned": CostBaggingClassifier(decision=Decision(vote_weight="pruned"), **few),
+        "random cuts": CostBaggingClassifier(CostTreeClassifier(splitter="random"), **few),
+        "prices": CostTreeClassifier(feature_costs={"x": (2.0, "lab"), "z": 1.0, "lab": 3.0}, random_state=0),
+        "metacost": MetaCostClassifier(CostBaggingClassifier(**few), random_state=0),
+        "balanced": make_classifier("imblearn-brf", random_state=0),
+        "going on": CostBoostClassifier(warm_start=True, **few),
+        "team": CostTeamClassifier([("a", CostTreeClassifier()), ("b", CostBaggingClassifier(**few))], random_state=0),
+        "stack": CostStackingClassifier([("a", CostTreeClassifier()), ("b", make_classifier("lr"))], random_state=0),
     }
     fitted = {name: model.fit(X, y, fp_cost=2.0, fn_cost=9.0) for name, model in made.items()}
     fitted["delivered"] = DeliveredClassifier(fitted["bagging"], ("no", "yes"), X.columns)
@@ -84,16 +97,67 @@ def crafted(content: bytes, rng: random.Random) -> bytes:
     with ZipFile(io.BytesIO(content)) as archive:
         parts = {name: archive.read(name) for name in archive.namelist()}
     for _ in range(rng.choice([1, 1, 1, 2, 5])):
-        change = rng.choice([change_array, change_array, change_schema, change_schema, change_schema, change_entries])
-        change(parts, rng)
+        rng.choice([*[change_array] * 3, *[change_schema] * 4, change_header, change_boosted, change_entries])(
+            parts, rng
+        )
     about = json.loads(parts.pop("stakes.json", b"") or b'{"format": 3, "info": {}}')
     about["digest"] = _digest(parts, about)
     parts["stakes.json"] = json.dumps(about).encode()
     file = io.BytesIO()
-    with ZipFile(file, "w") as archive:
+    with ZipFile(file, "w", rng.choice([ZIP_STORED, ZIP_DEFLATED])) as archive:
         for name, part in parts.items():
             archive.writestr(name, part)
-    return file.getvalue()
+        if rng.random() < 0.02:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                archive.writestr(rng.choice(list(parts)), rng.choice(list(parts.values())))  # a name twice
+    written = bytearray(file.getvalue())
+    if rng.random() < 0.05:  # sizes, places, flags and names of the archive's directory
+        start = written.rfind(b"PK\x01\x02", 0, rng.randrange(len(written)))
+        at = rng.randrange(max(start, 0), min(len(written), max(start, 0) + 46))
+        written[at] = rng.choice([0, 1, 8, 127, 255, rng.randrange(256)])
+    return bytes(written)
+
+
+def change_header(parts: dict[str, bytes], rng: random.Random) -> None:
+    """Let the header of an array tell something else than what follows."""
+    names = [name for name in parts if name.endswith(".npy")]
+    if not names:
+        return
+    name = rng.choice(names)
+    try:
+        array = np.load(io.BytesIO(parts[name]))
+    except (ValueError, EOFError, MemoryError):
+        return
+    told = {"descr": np.lib.format.dtype_to_descr(array.dtype), "fortran_order": False, "shape": array.shape}
+    file = io.BytesIO()
+    np.lib.format.write_array_header_1_0(file, told | rng.choice(ODD_HEADERS))
+    parts[name] = file.getvalue() + array.tobytes()
+
+
+def change_boosted(parts: dict[str, bytes], rng: random.Random) -> None:
+    """Change a number in the text of a model of LightGBM, or leave out, repeat or exchange lines of it."""
+    schema = parts.get("schema.json", b"").decode()
+    if "\\\\nnum_leaves=" not in schema:
+        return
+    lines = schema.split("\\\\n")
+    chosen = [i for i, line in enumerate(lines) if "=" in line and 0 < i < len(lines) - 1]
+    i, j = rng.choice(chosen), rng.choice(chosen)
+    how = rng.choice(["number", "number", "number", "remove", "twice", "exchange", "longer"])
+    if how == "number":
+        key, _, values = lines[i].partition("=")
+        texts = values.split(" ")
+        texts[rng.randrange(len(texts))] = rng.choice([*map(str, ODD_NUMBERS), "nan", "inf", "-inf", "", "x", "1e999"])
+        lines[i] = f"{key}={' '.join(texts)}"
+    elif how == "remove":
+        del lines[i]
+    elif how == "twice":
+        lines.insert(j, lines[i])
+    elif how == "exchange":
+        lines[i], lines[j] = lines[j], lines[i]
+    else:
+        lines[i] += f" {lines[i].rpartition('=')[2]}"
+    parts["schema.json"] = "\\\\n".join(lines).encode()
 
 
 def change_array(parts: dict[str, bytes], rng: random.Random) -> None:
@@ -200,6 +264,10 @@ def fuzz(first: int, last: int) -> None:
     from stakes.persist import loads
 
     warnings.simplefilter("ignore")
+    with contextlib.suppress(ImportError):
+        import resource  # what asks for more memory than this is refused, and not killed by the system
+
+        resource.setrlimit(resource.RLIMIT_AS, (1 << 33, 1 << 33))
     originals, (X, _) = models(), records()
     outcomes = {"refused": 0, "answers": 0, "errors": 0, "lies": 0}
     for seed in range(first, last):
@@ -220,6 +288,9 @@ def fuzz(first: int, last: int) -> None:
         try:
             p = model.predict_proba(X)
             model.predict(X, fp_cost=1.0, fn_cost=2.0)
+            for other in ("features_used", "apply", "decision_path", "explain"):
+                if hasattr(model, other):
+                    getattr(model, other)(X[:9])
         except Exception:  # an error is an answer that nobody is misled by
             outcomes["errors"] += 1
             continue
