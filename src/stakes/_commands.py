@@ -29,6 +29,7 @@ def plain_errors(resume: Path | None = None) -> Iterator[None]:
     expected = tuple(
         error for error in (getattr(exceptions, name) for name in exceptions.__all__) if not issubclass(error, Warning)
     )
+    hint = "" if resume is None else f"; what is finished is in {resume}, and the same command goes on from there"
     try:
         yield
     except BrokenPipeError:  # whoever was reading has enough
@@ -37,7 +38,10 @@ def plain_errors(resume: Path | None = None) -> Iterator[None]:
         said = str(error) if not isinstance(error, OSError) else f"{error.filename or ''}: {error.strerror or error}"
         typer.echo(f"stakes: {' '.join(said.split())}", err=True)
         raise typer.Exit(BAD_INPUT) from None
+    except MemoryError:
+        less = "" if resume is None else f"{hint}; fewer --jobs need less memory"
+        typer.echo(f"stakes: there is not enough memory{less}", err=True)
+        raise typer.Exit(BAD_INPUT) from None
     except KeyboardInterrupt:
-        hint = "" if resume is None else f"; what is finished is in {resume}, and the same command goes on from there"
         typer.echo(f"stakes: stopped{hint}", err=True)
         raise typer.Exit(INTERRUPTED) from None

@@ -81,6 +81,54 @@ def test_a_worker_that_was_killed_is_said_in_a_line_that_tells_how_to_go_on() ->
     assert "\n" not in str(error.value)
 
 
+FULL = """
+import resource
+import numpy as np
+from stakes.exceptions import StudyError
+from stakes.study.workers import Workers
+
+def first(array):
+    return float(array[0])
+
+if __name__ == "__main__":
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))  # files cannot become larger, as on a full disk
+    try:
+        list(Workers(2).map(first, np.zeros(1_000_000), [(), ()]))
+    except StudyError as error:
+        print(error)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="limits of other systems")
+def test_a_full_temporary_folder_is_said_in_a_line_that_tells_how_to_go_on(tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(FULL)
+    environment = os.environ | {"JOBLIB_TEMP_FOLDER": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, str(tmp_path / "program.py")],
+        capture_output=True, text=True, env=environment, timeout=600, check=False,
+    )  # fmt: skip
+    assert "cannot write to the temporary folder (File too large): what is finished is kept" in done.stdout
+    assert done.stdout.count("\n") == 1
+    assert "Traceback" not in done.stderr
+
+
+def test_want_of_memory_is_said_in_a_line_that_tells_how_to_go_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from test_hostile_files import COMMAND, file_of, said_by
+
+    def no_memory(*_: object) -> None:
+        raise MemoryError
+
+    file_of()(tmp_path / "records.csv")
+    monkeypatch.setattr("stakes.study.study.Workers.map", no_memory)
+    code, said = said_by("study", tmp_path / "records.csv", *COMMAND, "--out", tmp_path / "out")
+    assert code == 2
+    assert len(said) == 1
+    assert said[0].startswith("stakes: there is not enough memory; what is finished is in ")
+    assert "the same command goes on from there" in said[0]
+
+
 def test_a_worker_of_another_version_is_refused_by_name() -> None:
     with pytest.raises(StudyError, match=r"the worker .* has stakes .*, and the study is of 0\.0\.other"):
         workers._run(None, "0.0.other", killed, None, 0)

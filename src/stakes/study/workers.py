@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures.process import BrokenProcessPool
 from functools import partial
+from pickle import PicklingError
 from typing import Any, TypeVar
 
 from joblib import Parallel, cpu_count, delayed
@@ -49,6 +50,14 @@ class Workers:
                 f"a worker process was killed, as the system does when memory is short: {GOES_ON}; fewer --jobs need "
                 "less memory"
             ) from None
+        except PicklingError as error:
+            # Large arrays are handed to workers in temporary files.
+            if isinstance(error.__context__, OSError):
+                raise StudyError(
+                    f"cannot write to the temporary folder ({error.__context__.strerror}): {GOES_ON}; set "
+                    "JOBLIB_TEMP_FOLDER to a folder with more room, or use --jobs 1"
+                ) from error
+            raise
 
     def _map_on_cluster(
         self, address: str, function: Callable[..., T], shared: Any, items: Iterable[tuple[Any, ...]]
