@@ -29,7 +29,8 @@ from stakes.study import study as study_module
 from stakes.study.columns import decision_of, pack
 from stakes.study.data import StudyData
 from stakes.study.findings import _taught
-from stakes.study.plan import Config, Unit, by_promise, plan_units
+from stakes.study.plan import TREES, Config, Unit, by_promise, plan_units
+from stakes.study.report.wording import training
 from stakes.study.run import UnitResult, run_unit
 from stakes.study.study import Study
 from stakes.table import table_of
@@ -128,6 +129,7 @@ def scores_by_hand(row: dict, data: StudyData, seed: int, trees: int) -> tuple[n
         params = {"random_state": seed}
         if row["family"] in ("bagging", "boosting"):
             params["n_estimators"] = trees
+        params |= TREES.get(row["tree"], {})
         costs, y = data.costs[rows], data.positive[rows].astype(int)
         if row["train_costs"] == "class means" and row["method"] != "urf":
             costs = costs.class_means(y)
@@ -513,11 +515,27 @@ def test_whole_groups_and_later_records_are_judged(tmp_path):
     assert len(made) == 600
 
 
+def test_sizes_of_trees_are_tried_and_told_and_delivered(finished):
+    sizes = finished.results.filter(pl.col("method") == "bg")["tree"].unique().sort().to_list()
+    assert sizes == ["leaves of 1", "leaves of 20"]
+    assert finished.results.filter(pl.col("method") == "urf")["tree"].unique().to_list() == [None]
+    again = study(finished.directory)
+    board = finished.leaderboard.with_row_index("rank", offset=1).filter(pl.col("method") == "bg")
+    for tree, least in (("leaves of 1", 1), ("leaves of 20", 20)):
+        row = board.filter(pl.col("tree") == tree).row(0, named=True)
+        path = finished.directory / "other.skops"
+        assert again.save(row["rank"], path)["tree"] == tree
+        assert load(path).model.estimator.min_samples_leaf == least
+        assert f"trees with {tree} records or more" in training(row)
+
+
 def test_the_plan_trains_each_ensemble_once_for_all_its_decisions():
     units = plan_units(Config(methods=("bg", "dm-bg", "urf", "cpr*"), repeats=1, train_costs=("record", "class means")))
-    assert [(u.method, u.train_costs) for u in units if u.method in ("bg", "urf", "cprbg")] == [
-        ("bg", "none"), ("cprbg", "record"), ("cprbg", "class means"), ("urf", "class means"),
+    assert [(u.method, u.train_costs, u.tree) for u in units if u.method in ("bg", "urf", "cprbg")] == [
+        ("bg", "none", "leaves of 1"), ("bg", "none", "leaves of 20"),
+        ("cprbg", "record", None), ("cprbg", "class means", None), ("urf", "class means", None),
     ]  # fmt: skip
+    assert len({u.key for u in units}) == len(units)
     assert next(u for u in units if u.method == "bg").members == ("label", "cost", "tuned")
     with pytest.raises(StudyError, match="no method is called 'nothing'"):
         plan_units(Config(methods=("nothing",)))

@@ -7,7 +7,7 @@ from typing import Any
 
 from stakes._format import known, money, percent
 from stakes.measures import MEASURES
-from stakes.study.words import decision_words, model_words
+from stakes.study.words import decision_words, model_words, tree_words
 
 __all__ = ["Advice", "advise", "headline"]
 
@@ -43,7 +43,8 @@ def advise(summary: Summary) -> Advice:
             "No model keeps to the limits: allow more by --max-fpr or --max-acted, or try more methods.",
             *("", "", "", ""), pays=False,
         )  # fmt: skip
-    model = f"{model_words(chosen['name'])} ({chosen['name']}), {decision_words(chosen)}"
+    parts = (f"{model_words(chosen['name'])} ({chosen['name']})", tree_words(chosen), decision_words(chosen))
+    model = ", ".join(filter(None, parts))
     positive = f"{question['target']} = {question['positive']}"
     told = {"expected": _expected(summary), "model": model}
     act = f"Act on the records that the model flags, {_how_many(chosen['acted'], question.get('per_day'))}"

@@ -45,7 +45,7 @@ OUT_OF_FOLD, TEST = "out_of_fold", "test"
 PARTS = (OUT_OF_FOLD, TEST)
 DECISION = tuple(field.name for field in fields(Decision))
 # What tells one model from another; its repeats are averaged.
-IDENTITY = ("method", "name", "family", "train_costs", "decision_costs", *DECISION, "description")
+IDENTITY = ("method", "name", "family", "train_costs", "tree", "decision_costs", *DECISION, "description")
 # Totals are given per record.
 TOTALS = ("cost", "profit")
 

@@ -29,7 +29,7 @@ __all__ = ["Delivery", "unit_of"]
 
 def unit_of(row: dict[str, Any]) -> Unit:
     """Return the unit whose model a row is about."""
-    return Unit(0, row["method"], row["train_costs"], (row["member"],))
+    return Unit(0, row["method"], row["train_costs"], (row["member"],), row["tree"])
 
 
 class Delivery:

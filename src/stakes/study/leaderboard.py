@@ -46,7 +46,8 @@ def one_row_each(results: pl.DataFrame, config: Config) -> pl.DataFrame:
     alike = ["digest", "decision_costs"]
     if MEASURES[config.measure].of_sums is None:  # equal outcomes do not make equal scores
         alike += [f"{part}_{config.measure}" for part in PARTS]
-    label = pl.format("{}: {}", "name", "description")
+    size = pl.format(" ({})", "tree").fill_null("")
+    label = pl.format("{}{}: {}", "name", size, "description")
     rest = [name for name in table.columns if name not in alike]
     joined = table.group_by(alike, maintain_order=True).agg(
         pl.col(rest).first(), label.slice(1).alias("same_as"), pl.len().alias("n_same")

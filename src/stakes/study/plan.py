@@ -12,7 +12,18 @@ from stakes.costs import Costs
 from stakes.exceptions import CostsError, StudyError
 from stakes.measures import MEASURES
 
-__all__ = ["QUICK", "REAL", "RIVALS", "Config", "Unit", "by_promise", "plan_units", "settings_for", "training_costs"]
+__all__ = [
+    "QUICK",
+    "REAL",
+    "RIVALS",
+    "TREES",
+    "Config",
+    "Unit",
+    "by_promise",
+    "plan_units",
+    "settings_for",
+    "training_costs",
+]
 
 # What most people would use instead: part of every study.
 RIVALS = ("lr", "lgbm")
@@ -21,6 +32,11 @@ QUICK = (
     *RIVALS, "gb", "rf", "dm-rf", "rdf", "dm-rdf", "bg", "dm-bg", "wrf", "cprbg", "dm-cprbg", "uprdf", "dm-uprdf",
     "urf", "ab", "ac2", "asb", "acost", "dab", "csrf", "cstree", "tree",
 )  # fmt: skip
+# Sizes of trees: the parameters that a name stands for.
+TREES: dict[str, dict[str, int]] = {f"leaves of {n}": {"min_samples_leaf": n} for n in (1, 20)}
+# The sizes that are tried; ensembles that are not here have their own. Of a small and a large one the better is as good
+# as of three, and samples drawn by cost are best with their own: measured, docs/benchmarks/forests.md.
+SIZES = dict.fromkeys(("bg", "rf", "rdf"), ("leaves of 1", "leaves of 20"))
 # Cost ratios that are tried where costs are only a remedy for class imbalance.
 RATIOS = (1, 2, 5, 10, 20, 50, 100, 200, 500)
 # To decide by the costs of the data.
@@ -84,11 +100,13 @@ class Unit:
     method: str  # a name of the catalogue without dm- and mc-
     train_costs: str  # a setting of `Config`, or "none" for methods that train without costs
     members: tuple[str, ...]  # how members may vote, "label", "cost", "tuned": dm- stands for the last two
+    tree: str | None = None  # one of TREES, where several sizes are tried
 
     @property
     def key(self) -> str:
         """A name for the unit's file."""
-        return f"{self.repeat}.{self.method}.{re.sub(r'[^0-9a-z.]+', '_', self.train_costs)}"
+        parts = (str(self.repeat), self.method, self.train_costs, self.tree)
+        return ".".join(re.sub(r"[^0-9a-z.-]+", "_", part) for part in parts if part is not None)
 
 
 def training_costs(setting: str) -> Costs | None:
@@ -117,7 +135,11 @@ def plan_units(config: Config, ratios: Sequence[str] = ()) -> list[Unit]:
     units = []
     for repeat in range(config.repeats):
         for method, members in wanted.items():
-            units += [Unit(repeat, method.name, setting, members) for setting in settings_for(method, settings)]
+            units += [
+                Unit(repeat, method.name, setting, members, tree)
+                for setting in settings_for(method, settings)
+                for tree in SIZES.get(method.name, (None,))
+            ]
         if ratios:
             units += [Unit(repeat, peer, "none", ("label",)) for peer in list_methods().filter(name="imblearn-*").names]
     return units

@@ -32,7 +32,7 @@ from stakes.study.columns import OUT_OF_FOLD, TEST, follows_costs, pack_scores, 
 from stakes.study.data import StudyData
 from stakes.study.folds import Folds
 from stakes.study.judging import judge, make_rows
-from stakes.study.plan import REAL, Config, Unit, training_costs
+from stakes.study.plan import REAL, TREES, Config, Unit, training_costs
 from stakes.table import table_of
 from stakes.tree.binning import Binned, Binning
 
@@ -134,7 +134,8 @@ def make_unit_classifier(config: Config, unit: Unit, n_jobs: int | None = None) 
     seed = config.seed + unit.repeat
     family = family_of(unit.method)
     members = {"n_estimators": config.trees} if family in ("bagging", "boosting") else {}
-    classifier: MemberClassifier = make_classifier(unit.method, random_state=seed, **members)
+    tree = {} if unit.tree is None else TREES[unit.tree]
+    classifier: MemberClassifier = make_classifier(unit.method, random_state=seed, **members, **tree)
     nested = [(name, name.rsplit("__", 1)[-1], value) for name, value in classifier.get_params().items()]
     # Units run side by side: models inside, such as LightGBM, must not take all cores each.
     changed = {name: n_jobs for name, last, _ in nested if last == "n_jobs"}
@@ -282,6 +283,7 @@ class _Run:
             "method": self.unit.method,
             "family": family_of(self.unit.method),
             "train_costs": self.unit.train_costs,
+            "tree": self.unit.tree,
             "decision_costs": setting,
         }
         rows = make_rows(about, self.decisions, found, readings, records, self.config, **tested)

@@ -104,7 +104,7 @@ def _question(findings: Findings) -> dict[str, Any]:
         "n_methods": findings.table["name"].n_unique(),
         "n_models": findings.results.height,
         "n_distinct": findings.table.height,
-        "n_ensembles": findings.results.select("repeat", "method", "train_costs").n_unique(),
+        "n_ensembles": findings.results.select("repeat", "method", "train_costs", "tree").n_unique(),
         "measure": config.measure,
         "higher_is_better": config.higher_is_better,
         "max_fpr": config.max_fpr,
@@ -137,7 +137,17 @@ def _chosen(findings: Findings) -> dict[str, Any] | None:
 
 
 def _identity(row: dict[str, Any]) -> dict[str, Any]:
-    names = ("name", "method", "family", "train_costs", "decision_costs", *DECISION, "description", "follows_costs")
+    names = (
+        "name",
+        "method",
+        "family",
+        "train_costs",
+        "tree",
+        "decision_costs",
+        *DECISION,
+        "description",
+        "follows_costs",
+    )
     return {name: row[name] for name in names} | {"same_as": row["same_as"]}
 
 

@@ -8,7 +8,7 @@ from stakes.catalog import list_methods
 from stakes.decision.wording import in_words
 from stakes.study.columns import DECISION
 
-__all__ = ["decision_words", "model_words"]
+__all__ = ["decision_words", "model_words", "tree_words"]
 
 # Where the catalogue says more than a reader needs; teams are not in it.
 MODELS = {
@@ -41,6 +41,18 @@ def model_words(name: str) -> str:
         return f"small tree taught by {model_words(name.removeprefix('mc-'))}"
     base = name.removeprefix("dm-")
     return MODELS.get(base) or next((method.description for method in list_methods() if method.name == base), base)
+
+
+def tree_words(row: dict[str, Any]) -> str | None:
+    """Return how large the trees of a model are, where several sizes were tried.
+
+    Examples
+    --------
+    >>> from stakes.study.words import tree_words
+    >>> tree_words({"tree": "leaves of 20"})
+    'trees with leaves of 20 records or more'
+    """
+    return f"trees with {row['tree']} records or more" if row.get("tree") else None
 
 
 def decision_words(row: dict[str, Any]) -> str:

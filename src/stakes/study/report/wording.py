@@ -10,6 +10,7 @@ from typing import Any
 from stakes import _format
 from stakes._format import count, known
 from stakes.measures import MEASURES, Measure
+from stakes.study.words import tree_words
 
 __all__ = [
     "GLOSSARY",
@@ -40,11 +41,15 @@ money, percent, score = map(_typeset, (_format.money, _format.percent, _format.s
 
 
 def training(row: dict[str, Any]) -> str | None:
-    """Return by which costs a model was trained, and decides where these are not the real ones."""
+    """Return the size of trees, the costs that a model was trained by, and those it decides by if not the real ones."""
     costs = {"none": "no costs", "record": "each record’s costs", "class means": "the mean costs of the classes"}
     trained, decides = row.get("train_costs"), row.get("decision_costs", "real")
-    parts = [f"trained on {costs.get(trained, f'costs {trained}')}"] if trained else []
-    return ", ".join(parts if decides in (None, "real", trained) else [*parts, f"decides by {decides}"]) or None
+    parts = [
+        tree_words(row),
+        f"trained on {costs.get(trained, f'costs {trained}')}" if trained else None,
+        None if decides in (None, "real", trained) else f"decides by {decides}",
+    ]
+    return ", ".join(filter(None, parts)) or None
 
 
 CHECKS = {
@@ -121,7 +126,7 @@ GLOSSARY = (
     ("Votes", "each tree of a model says act or not; votes by cost are those where it weighs the costs first."),
     (
         "Random forest, bagging",
-        "many trees, each grown on other records, that decide together (names with rf, bg, rdf).",
+        "many trees, each grown on other records, that decide together (names with rf, bg, rdf, et).",
     ),
     ("Boosting", "trees that are trained one after the other, each on what the ones before got wrong."),
     ("Blend, team", "several models that decide together."),
