@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import joblib
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.ensemble import AdaBoostClassifier, BaggingClassifier, RandomForestClassifier
+from sklearn.ensemble import AdaBoostClassifier, BaggingClassifier, ExtraTreesClassifier, RandomForestClassifier
 from sklearn.metrics import roc_auc_score
 from sklearn.tree import DecisionTreeClassifier
 
@@ -146,8 +146,14 @@ def _saving_tree() -> CostTreeClassifier:
 
 OURS = {
     "tree": _ours(lambda s: CostTreeClassifier()),
-    "bagging": _ours(lambda s: CostBaggingClassifier(n_estimators=s.trees)),
-    "forest": _ours(lambda s: CostBaggingClassifier(n_estimators=s.trees, features="per_split")),
+    "bagging": _ours(lambda s: CostBaggingClassifier(CostTreeClassifier(), n_estimators=s.trees)),
+    "forest": _ours(lambda s: CostBaggingClassifier(CostTreeClassifier(), n_estimators=s.trees, features="per_split")),
+    "default forest": _ours(lambda s: CostBaggingClassifier(n_estimators=s.trees, features="per_split")),
+    "extra trees": _ours(
+        lambda s: CostBaggingClassifier(
+            CostTreeClassifier(splitter="random"), n_estimators=s.trees, features="per_split", bootstrap=False
+        )
+    ),
     "AdaBoost": _ours(lambda s: CostBoostClassifier(n_estimators=s.trees, decision=Decision(threshold="half"))),
     "gradient boosting": _ours(lambda s: CostGradientBoostingClassifier(objective="logistic", n_estimators=s.trees)),
     "cost gradient boosting": _ours(lambda s: CostGradientBoostingClassifier(n_estimators=s.trees)),
@@ -203,6 +209,11 @@ def _bagging(train: Records, setting: Setting) -> Any:
 
 def _forest(train: Records, setting: Setting) -> Any:
     model = RandomForestClassifier(setting.trees, n_jobs=setting.threads, random_state=setting.seed)
+    return _plain(model, train)
+
+
+def _extra_trees(train: Records, setting: Setting) -> Any:
+    model = ExtraTreesClassifier(setting.trees, n_jobs=setting.threads, random_state=setting.seed)
     return _plain(model, train)
 
 
@@ -351,6 +362,17 @@ EMPULSE_FOREST = _empulse(lambda models, s: models.CSForestClassifier(s.trees, n
 EMPULSE_BAGGING = _empulse(lambda models, s: models.CSBaggingClassifier(n_estimators=s.trees, n_jobs=s.threads))
 
 
+def _empulse_boosting(train: Records, setting: Setting) -> Any:
+    import empulse.models
+    from lightgbm import LGBMClassifier
+
+    # On LightGBM, as ours: its other settings are those that come with it.
+    booster = LGBMClassifier(
+        n_estimators=setting.trees, n_jobs=setting.threads, random_state=setting.seed, verbosity=-1
+    )
+    return empulse.models.CSBoostClassifier(booster).fit(train.X, train.y, **train.costs)
+
+
 # R
 
 
@@ -396,6 +418,8 @@ PEERS = {
     "scikit-learn tree": Contender(_tree),
     "scikit-learn bagging": Contender(_bagging),
     "scikit-learn forest": Contender(_forest),
+    "scikit-learn forest, ours by default": Contender(_forest),
+    "scikit-learn extra trees": Contender(_extra_trees),
     "scikit-learn AdaBoost": Contender(_adaboost, decide=_by_label),
     "imbalanced-learn forest": Contender(_balanced_forest, decide=_by_label, needs="imblearn"),
     "imbalanced-learn bagging": Contender(_balanced_bagging, decide=_by_label, needs="imblearn"),
@@ -415,6 +439,7 @@ PEERS = {
     "empulse tree": EMPULSE_TREE,
     "empulse forest": EMPULSE_FOREST,
     "empulse bagging": EMPULSE_BAGGING,
+    "empulse boosting": Contender(_empulse_boosting, decide=_by_label, needs="empulse", environment="empulse"),
     "empulse forest, ours deeper": EMPULSE_FOREST,
     "empulse bagging, ours deeper": EMPULSE_BAGGING,
     "R rpart bagging": Contender(_rpart, score=_rpart_share, needs="Rscript", versions=_rpart_versions),

@@ -1,0 +1,221 @@
+"""What tree sizes, extremely randomised trees, pruning and gradient boosting are worth on public data with costs.
+
+    python -m benchmarks.learners sizes DIRECTORY    # AUC and savings of ensembles by the size of their leaves
+    python -m benchmarks.learners pruned DIRECTORY   # pruned against whole ensembles: members, cost, time to predict
+    python -m benchmarks.learners fraud DIRECTORY    # gradient boosting learnt on one day, judged on the next
+    python -m benchmarks.learners boosting DIRECTORY # the same methods, chosen out of fold, on other data
+
+DIRECTORY has the files of `benchmarks.sets`. Half of the records of each split train, the others judge. Savings are
+1 - cost / the cheaper of acting on none and on all.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import numpy as np
+import polars as pl
+from sklearn.metrics import roc_auc_score
+
+from benchmarks.sets import SETS, load_set
+from stakes import Decision, make_classifier
+from stakes.metrics import savings_score
+from stakes.study import Study
+
+# The default size of leaves was chosen on the first, and is judged on the others.
+CHOSEN_ON = ("telco", "hmeq", "polish5", "vehicle", "cards", "thyroid", "staff", "claims")
+OTHERS = ("iranian", "german", "bank", "loans", "cell", "polish1", "give", "lending", "mammography", "heart")
+NAMES = ("bg", "rf", "rdf", "et", "wbg", "wrf", "dm-bg", "dm-rf", "dm-rdf", "urf", "cprbg", "orf")
+LEAVES = (1, 5, 20)
+PRUNED_ON = ("telco", "bank", "vehicle", "cards", "polish5", "loans")
+BOOSTED_ON = ("telco", "bank", "iranian", "cell", "vehicle", "cards", "polish1", "loans")
+BOOSTED = ("gb", "wgb", "csgb")
+DAY = 86_399  # seconds: the last of the first day
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The options of the command."""
+
+    directory: Path
+    sets: tuple[str, ...]
+    splits: tuple[int, ...]
+    trees: int
+    records: int
+
+
+@dataclass(frozen=True)
+class Part:
+    """Some records with their costs."""
+
+    frame: pl.DataFrame
+    y: np.ndarray
+    fp: np.ndarray
+    fn: np.ndarray
+
+    @property
+    def costs(self) -> dict[str, np.ndarray]:
+        """What `fit` and `predict` are given."""
+        return {"fp_cost": self.fp, "fn_cost": self.fn}
+
+    def take(self, rows: np.ndarray) -> Part:
+        """Return some of the records."""
+        return Part(self.frame[rows], self.y[rows], self.fp[rows], self.fn[rows])
+
+    def fit(self, name: str, **params: Any) -> Any:
+        """Return a method trained on the records, decided by T_cs where it would ignore costs."""
+        by_cost = {"threshold": "cost"} if name in ("bg", "rf", "rdf", "et") else {}
+        return make_classifier(name, **by_cost, **params).fit(self.frame, self.y, **self.costs)
+
+    def lost(self, model: Any) -> np.ndarray:
+        """Return what the decision on each record costs."""
+        acted = model.predict(self.frame, **self.costs) == 1
+        return np.where(self.y == 1, ~acted * self.fn, acted * self.fp)
+
+    def savings(self, model: Any) -> float:
+        """Return what the decisions save."""
+        return float(savings_score(self.y, model.predict(self.frame, **self.costs), **self.costs))
+
+
+def _load(asked: Asked, name: str) -> Part:
+    data = load_set(asked.directory, name, records=asked.records)
+    assert data.costs is not None
+    return Part(data.frame, data.positive.astype(np.int64), *data.costs.arrays(len(data.frame)))
+
+
+def _halves(everything: Part, split: int) -> tuple[Part, Part]:
+    order = np.random.default_rng(split).permutation(everything.y.size)
+    return everything.take(order[: order.size // 2]), everything.take(order[order.size // 2 :])
+
+
+def sizes(asked: Asked) -> Iterator[str]:
+    """Yield AUC and savings of each method with each size of leaves: means over data sets, and on how many it is up."""
+    found: dict[tuple[str, int], list[tuple[float, float]]] = {(name, leaf): [] for name in NAMES for leaf in LEAVES}
+    for data in asked.sets:
+        everything = _load(asked, data)
+        for name, leaf in found:
+            figures = []
+            for split in asked.splits:
+                train, test = _halves(everything, split)
+                model = train.fit(name, n_estimators=asked.trees, min_samples_leaf=leaf, random_state=split)
+                mean = Decision(leaf=model.default_decision_.leaf, output="average")
+                score = model.with_decision(mean).predict_proba(test.frame)[:, 1]
+                figures.append((roc_auc_score(test.y, score), test.savings(model)))
+            found[name, leaf].append(tuple(np.mean(figures, axis=0)))
+    yield f"{len(asked.sets)} data sets: {', '.join(asked.sets)}"
+    yield "| method | " + " | ".join(f"AUC, leaves of {leaf} | savings" for leaf in LEAVES) + " |"
+    yield "|---" * (1 + 2 * len(LEAVES)) + "|"
+    for name in NAMES:
+        cells = []
+        for leaf in LEAVES:
+            figures, first = np.array(found[name, leaf]), np.array(found[name, LEAVES[0]])
+            better = (figures - first > 5e-4).sum(axis=0), (first - figures > 5e-4).sum(axis=0)
+            for which in range(2):
+                counted = "" if leaf == LEAVES[0] else f" ({better[0][which]} up, {better[1][which]} down)"
+                cells.append(f"{figures[:, which].mean():.4f}{counted}")
+        yield f"| `{name}` | " + " | ".join(cells) + " |"
+
+
+def pruned(asked: Asked) -> Iterator[str]:
+    """Yield, for each data set, forests that vote by T_cs: whole, and pruned by cost out of the bag."""
+    yield "| data | savings of all | of those kept | kept | difference, in standard errors | times as fast |"
+    yield "|---" * 6 + "|"
+    for data in asked.sets:
+        train, test = _halves(_load(asked, data), asked.splits[0])
+        forest = train.fit("dm-rf", n_estimators=asked.trees, random_state=0, n_jobs=1)
+        whole, small = (forest.with_decision(Decision(member="cost", vote_weight=w)) for w in ("equal", "pruned"))
+        more = test.lost(small) - test.lost(whole)
+        error = more.std(ddof=1) / np.sqrt(more.size)
+        faster = _seconds(whole, test) / _seconds(small, test)
+        yield (
+            f"| {data} | {test.savings(whole):.3f} | {test.savings(small):.3f} | {small.reader_.members.size} | "
+            f"{more.mean() / error if error else 0.0:.1f} | {faster:.1f} |"
+        )
+
+
+def _seconds(model: Any, test: Part, times: int = 7) -> float:
+    """Return the seconds that decisions take: the median of some times, after one that may compile."""
+    taken = []
+    for _ in range(times + 1):
+        started = time.perf_counter()
+        model.predict(test.frame, **test.costs)
+        taken.append(time.perf_counter() - started)
+    return median(taken[1:])
+
+
+def fraud(asked: Asked) -> Iterator[str]:
+    """Yield the savings of gradient boosting on the second day of card payments; nothing is tuned on it."""
+    known = SETS["fraud"]
+    frame = pl.read_parquet(asked.directory / f"{known.file}.parquet")
+    X, positive, fp, fn = known.make(frame)
+    everything = Part(X, positive.astype(np.int64), fp, fn)
+    first = (frame["Time"] <= DAY).to_numpy()
+    train, test = everything.take(np.flatnonzero(first)), everything.take(np.flatnonzero(~first))
+    yield "| method | savings on day 2 |\n|---|---|"
+    for name in ("lgbm", *BOOSTED):
+        yield f"| `{name}` | {test.savings(train.fit(name, random_state=0)):.3f} |"
+
+
+def boosting(asked: Asked) -> Iterator[str]:
+    """Yield the savings of LightGBM by T_cs, and of the objective that is best out of fold, on test records."""
+    yield "| data | split | LightGBM by T_cs | chosen | savings |"
+    yield "|---" * 5 + "|"
+    differences = []
+    for data in asked.sets:
+        for split in asked.splits:
+            with tempfile.TemporaryDirectory() as folder:
+                study = Study(
+                    load_set(asked.directory, data, records=asked.records), out=folder, methods=BOOSTED,
+                    measure="savings", metacost="none", teams=False, decisions="follow-costs", seed=split, jobs=1,
+                )  # fmt: skip
+                board = study.run().leaderboard
+            lightgbm = board.filter(
+                pl.col("method") == "lgbm", pl.col("threshold") == "cost", pl.col("calibration").is_null()
+            )["test_savings"][0]
+            best = board.filter(pl.col("method").is_in(BOOSTED)).row(0, named=True)
+            differences.append(best["test_savings"] - lightgbm)
+            yield f"| {data} | {split} | {lightgbm:.3f} | `{best['name']}` | {best['test_savings']:.3f} |"
+    mean, error = np.mean(differences), np.std(differences, ddof=1) / np.sqrt(len(differences))
+    yield f"mean difference {mean:+.3f}, standard error {error:.3f}"
+
+
+TOPICS: dict[str, tuple[Callable[[Asked], Iterator[str]], tuple[str, ...]]] = {
+    "sizes": (sizes, OTHERS),
+    "pruned": (pruned, PRUNED_ON),
+    "fraud": (fraud, ("fraud",)),
+    "boosting": (boosting, BOOSTED_ON),
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Print what was asked for."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("topic", choices=TOPICS)
+    parser.add_argument("directory", type=Path)
+    parser.add_argument("--sets", help="names of benchmarks.sets, or chosen-on: those that the leaf size was chosen on")
+    parser.add_argument("--splits", default="0,1")
+    parser.add_argument("--trees", type=int, default=100)
+    parser.add_argument("--records", type=int, default=16_000, help="of each data set at most")
+    given = parser.parse_args(arguments)
+    run, usual = TOPICS[given.topic]
+    named = {None: usual, "chosen-on": CHOSEN_ON}
+    asked = Asked(
+        given.directory,
+        named[given.sets] if given.sets in named else tuple(given.sets.split(",")),
+        tuple(map(int, given.splits.split(","))),
+        given.trees,
+        given.records,
+    )
+    for line in run(asked):
+        print(line, flush=True)
+
+
+if __name__ == "__main__":
+    main()
