@@ -35,12 +35,15 @@ from stakes.tree.nodes import Nodes
 from stakes.tree.recipe import TreeRecipe
 from stakes.tree.trees import Trees
 
-__all__ = ["CostBaggingClassifier"]
+__all__ = ["PLAIN_TREE", "CostBaggingClassifier"]
 
 Learner = TypeVar("Learner", TreeLearner, ModelLearner)
 
 # Members that are ensembles, fitted to fewer records than this, are made one after the other (measured).
 FEW_RECORDS = 4096
+# Trees grown on bootstraps rank better, and cost less by T_cs, with some records in a leaf; samples drawn by cost are
+# small, or made of copies, and their trees are best fully grown. Measured: docs/benchmarks/forests.md.
+PLAIN_TREE: dict[str, Any] = {"min_samples_leaf": 5}
 
 
 PER_MEMBER = "balanced_subsample"
@@ -62,7 +65,8 @@ class CostBaggingClassifier(EnsembleClassifier):
     ----------
     estimator : classifier, default=None
         What the members are: a `CostTreeClassifier`, whose parameters are followed by the fast engine, or any
-        scikit-learn classifier. None is an unpruned `CostTreeClassifier()`.
+        scikit-learn classifier. None is an unpruned tree: with at least 5 records in a leaf where there is no
+        `sampling`, and otherwise fully grown, as ``CostTreeClassifier()`` is.
     n_estimators : int, default=100
         How many members.
     sampling : {"under", "over", "hybrid", "smote", "cpr"} or sampler, default=None
@@ -210,7 +214,7 @@ class CostBaggingClassifier(EnsembleClassifier):
 
     @property
     def _default_tree(self) -> CostTreeClassifier:
-        return CostTreeClassifier()
+        return CostTreeClassifier(**(PLAIN_TREE if self.sampling is None else {}))
 
     def _recipe(self) -> TreeRecipe:
         assert self._tree is not None

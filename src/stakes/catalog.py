@@ -11,7 +11,7 @@ from inspect import signature
 from typing import Any, overload
 
 from stakes import _rivals as rivals
-from stakes.bagging import CostBaggingClassifier
+from stakes.bagging import PLAIN_TREE, CostBaggingClassifier
 from stakes.boosting import CostBoostClassifier
 from stakes.boosting.rules import RULES, Rule
 from stakes.cost_decision import CostDecisionClassifier
@@ -22,7 +22,7 @@ from stakes.gradient_boosting import CostGradientBoostingClassifier
 from stakes.metacost import MetaCostClassifier
 from stakes.sampling import SAMPLERS, CostSampler
 
-__all__ = ["Make", "Method", "MethodTable", "list_methods", "make_classifier"]
+__all__ = ["BAGGING", "Make", "Method", "MethodTable", "list_methods", "make_classifier"]
 
 Samplers = tuple[tuple[str, type[CostSampler]], ...]
 Rules = tuple[tuple[str, type[Rule]], ...]
@@ -254,18 +254,29 @@ def _sampling(name: str) -> tuple[str, str, str]:
     return SAMPLING.get(name, (f"{name}-", f"{name}-sb", name))
 
 
+# Ensembles of the bagging kind: names, words, parameters of the ensemble and of its trees, and further ones of trees
+# where nothing is sampled by cost. With cuts at random leaves of one record cost less.
+BAGGING: tuple[tuple[str, str, dict[str, Any], dict[str, Any], dict[str, Any]], ...] = (
+    ("bg", "bagging", {}, {}, PLAIN_TREE),
+    ("rf", "random forest", {"features": "per_split"}, {}, PLAIN_TREE),
+    ("rdf", "random decision forest", {"features": "per_tree"}, {}, PLAIN_TREE),
+    ("et", "extremely randomised forest", {"features": "per_split"}, {"splitter": "random"}, {}),
+)
+
+
 def _bagging(samplers: Samplers) -> Iterator[Method]:
-    for base, words, features in (
-        ("bg", "bagging", {}),
-        ("rf", "random forest", {"features": "per_split"}),
-        ("rdf", "random decision forest", {"features": "per_tree"}),
-    ):
-        plain = Method(name=base, family="bagging", description=words, make=replace(_bagging_of_trees, own=features))
-        weighted = replace(plain.make, own={**features, "weighted": True})
-        before = replace(plain, when=("before",), costs="record")
+    for base, words, features, tree, unsampled in BAGGING:
+        make = replace(_bagging_of_trees, own=features, model_params=tree, always=bool(tree))
+        plain = Method(
+            name=base, family="bagging", description=words, make=replace(make, model_params={**tree, **unsampled})
+        )
+        before = replace(plain, when=("before",), costs="record", make=make)
         rows = [
             replace(
-                before, name=f"w{base}", description=f"{words} of members and votes weighted by cost", make=weighted
+                before,
+                name=f"w{base}",
+                description=f"{words} of members and votes weighted by cost",
+                make=replace(plain.make, own={**features, "weighted": True}),
             )
         ]
         for sampling, sampler in samplers:
@@ -278,7 +289,7 @@ def _bagging(samplers: Samplers) -> Iterator[Method]:
                         drawn,
                         name=f"{letters}{letter}{base}",
                         description=f"{words} {text} {how}",
-                        make=replace(plain.make, own={**own, **more}),
+                        make=replace(make, own={**own, **more}),
                     )
                 )
         rows.append(
@@ -287,7 +298,7 @@ def _bagging(samplers: Samplers) -> Iterator[Method]:
                 name=f"cs{base}",
                 description=f"{words} of trees grown and pruned by cost",
                 when=("during",),
-                make=replace(plain.make, model_params=BY_COST_TREE, always=True),
+                make=replace(make, model_params={**tree, **BY_COST_TREE}, always=True),
             )
         )
         yield replace(plain, make=replace(plain.make, decision=IGNORES))

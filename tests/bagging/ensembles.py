@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from stakes import CostBaggingClassifier, Costs, Decision
+from stakes import CostBaggingClassifier, Costs, CostTreeClassifier, Decision
 from stakes.sampling import Bootstrap, MemberSampler
 
 SAMPLINGS = ["under", "over", "hybrid", "smote", "cpr"]
@@ -15,8 +15,10 @@ BY_CLASS_MEANS = pytest.mark.filterwarnings("ignore::stakes.exceptions.ClassMean
 VOTE = Decision(output="vote")
 
 
-def bagging(*args: Any, **options: Any) -> CostBaggingClassifier:
-    return CostBaggingClassifier(*args, **{"n_estimators": 6, "random_state": 0, **options})
+def bagging(estimator: Any = None, **options: Any) -> CostBaggingClassifier:
+    """Return an ensemble of fully grown trees, whatever it is of by default."""
+    tree = CostTreeClassifier() if estimator is None else estimator
+    return CostBaggingClassifier(tree, **{"n_estimators": 6, "random_state": 0, **options})
 
 
 def nodes_of(clf: Any) -> Any:

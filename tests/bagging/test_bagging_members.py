@@ -11,7 +11,7 @@ from ensembles import BY_CLASS_MEANS, SAMPLINGS, EachPositive, Remembering, asse
 from sklearn.base import clone
 from sklearn.naive_bayes import GaussianNB
 
-from stakes import CostTreeClassifier, Decision
+from stakes import CostBaggingClassifier, CostTreeClassifier, Decision
 from stakes.exceptions import ClassMeansWarning
 
 
@@ -76,6 +76,19 @@ def test_record_dependent_costs_are_reduced_with_one_warning_where_a_sampler_ask
         with pytest.warns(ClassMeansWarning, match="replaced by their class means") as caught:
             clf.fit(small.X, small.y, **small.costs)
         assert len(caught) == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "least"),
+    [({}, 5), ({"weighted": True}, 5), ({"features": "per_split"}, 5), ({"sampling": "under"}, 1)],
+    ids=str,
+)
+def test_leaves_have_five_records_where_nothing_is_sampled(options: dict[str, Any], least: int, holes: Any) -> None:
+    ensemble = CostBaggingClassifier(n_estimators=6, random_state=0, **options)
+    ensemble.fit(holes.X, holes.y, fp_cost=1, fn_cost=3)
+    asked = bagging(CostTreeClassifier(min_samples_leaf=least), **options).fit(holes.X, holes.y, fp_cost=1, fn_cost=3)
+    assert_same_trees(ensemble, asked)
+    assert nodes_of(ensemble).counts.sum(axis=1).min() == least
 
 
 def test_features_per_split_are_the_square_root_by_default(holes: Any) -> None:

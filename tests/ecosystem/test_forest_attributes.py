@@ -223,7 +223,7 @@ def test_max_samples_says_how_many_records_a_member_has() -> None:
 
 
 def test_without_bootstrap_all_members_have_all_records_or_different_parts() -> None:
-    whole = CostBaggingClassifier(bootstrap=False, **FEW).fit(X, Y)
+    whole = CostBaggingClassifier(CostTreeClassifier(), bootstrap=False, **FEW).fit(X, Y)
     np.testing.assert_array_equal(whole.predict_proba(X), CostTreeClassifier().fit(X, Y).predict_proba(X))
     assert not hasattr(whole, "oob_score_")
     part = CostBaggingClassifier(bootstrap=False, max_samples=0.5, **FEW).fit(X, Y)

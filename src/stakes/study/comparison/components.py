@@ -15,7 +15,7 @@ import polars as pl
 from scipy.stats import rankdata
 
 from stakes._typing import Floats
-from stakes.catalog import list_methods
+from stakes.catalog import BAGGING, list_methods
 from stakes.measures import MEASURES
 from stakes.study.columns import TEST
 from stakes.study.comparison.figures import Source
@@ -126,10 +126,7 @@ def _ensemble(name: str, family: str) -> str:
     """Return the kind of ensemble: bagging by how features are drawn, others by their family."""
     if family != "bagging":
         return family
-    return next(words for end, words in _BAGGING if name.endswith(end))
-
-
-_BAGGING = (("rdf", "random decision forest"), ("rf", "random forest"), ("", "bagging"))
+    return next((words for end, words, *_ in BAGGING if name.endswith(end)), "bagging")
 
 
 def _indicators(values: pl.Series) -> tuple[list[str], Floats]:
