@@ -107,7 +107,21 @@ def test_a_model_predicts_the_same_after_the_round_trip_and_gives_the_same_file(
 
 @pytest.mark.filterwarnings("ignore::stakes.exceptions.ClassMeansWarning")
 def test_methods_of_the_catalogue_can_be_saved(holes: Records, mixed: pl.DataFrame, tmp_path: Path) -> None:
-    for name in ("cstree", "csrf", "cprrdf", "upbg", "acost", "csb1", "usb", "dab", "gb", "lgbm", "wgb", "csgb"):
+    for name in (
+        "cstree",
+        "csrf",
+        "cprrdf",
+        "upbg",
+        "acost",
+        "csb1",
+        "usb",
+        "dab",
+        "dab-thr",
+        "gb",
+        "lgbm",
+        "wgb",
+        "csgb",
+    ):
         few = {} if name == "cstree" else {"n_estimators": 2}
         model = make_classifier(name, random_state=0, **few).fit(mixed, holes.y, **holes.costs)
         save(model, tmp_path / "model.skops")

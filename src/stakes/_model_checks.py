@@ -247,15 +247,22 @@ def _check_estimator(estimator: Any) -> None:
         _check_validation(has["validation_"], members, n_features)
     if isinstance(has.get("reader_"), Reader):
         _check_reader(has["reader_"], members)
-    weight = has["votes_"].weight if isinstance(has.get("votes_"), Votes) else None
-    if weight is not None:
-        require(members is not None and _is_array(weight, np.float64, len(members)) and np.isfinite(weight).all())
+    if isinstance(has.get("votes_"), Votes):
+        _check_votes(has["votes_"], members)
     if "tree_" in has:
         require(isinstance(has["tree_"], Tree) and has["tree_"].n_features == n_features)
     if "_predictors" in has:
         _check_histogram_boosting(has, n_features)
     if "estimators_" in has and "n_features_in_" in has:
         _check_nested(has, n_features)
+
+
+def _check_votes(votes: Votes, members: Any) -> None:
+    """Check what training chose about members: a value for each of them."""
+    require(isinstance(votes.thresholds, dict | None))
+    for chosen in (votes.weight, *(votes.thresholds or {}).values()):
+        if chosen is not None:
+            require(members is not None and _is_array(chosen, np.float64, len(members)) and np.isfinite(chosen).all())
 
 
 def _check_reader(reader: Reader, members: Any) -> None:
