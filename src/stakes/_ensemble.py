@@ -242,10 +242,9 @@ class EnsembleClassifier(RoutesToEstimator, MemberClassifier):
         return self.members_.trees
 
     def apply(self, X: Any) -> Int32s:
-        """Return the number of the leaf that each record reaches in each tree, of shape (n_records, n_trees)."""
+        """Return the number of the node that each record ends in, in each tree, of shape (n_records, n_trees)."""
         trees = self._trees()
-        first_leaves = np.searchsorted(trees.tree_of_leaf, np.arange(len(trees))).astype(np.int32)
-        return trees.apply(self._read(X, reset=False), self._n_threads) - first_leaves
+        return (trees.leaves[trees.apply(self._read(X, reset=False), self._n_threads)] - trees.roots).astype(np.int32)
 
     def decision_path(self, X: Any) -> tuple[sparse.csr_array, Ints]:
         """Return which nodes each record passes, and where the nodes of each tree begin and the last ones end.

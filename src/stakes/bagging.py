@@ -472,7 +472,7 @@ class CostBaggingClassifier(EnsembleClassifier):
             sample_weight=counted.weight,
         )
 
-    def _redrawn(self) -> Iterator[tuple[NDArray[np.intp], Int32s]]:
+    def _redrawn(self) -> Iterator[tuple[Int32s, Int32s]]:
         """Draw the rows and features of all members once more."""
         if self.sampling is not None or not self.has_oob_:
             raise AttributeError("samples can be drawn again without sampling=, where there are records out of the bag")
@@ -485,10 +485,10 @@ class CostBaggingClassifier(EnsembleClassifier):
         draws, features = Draws(self._sampler(), records.positive, records.costs, None, rng, n), self._feature_draw()
         for seed in seeds:
             _, sample, shown = _draw(seed, draws, features)
-            yield np.repeat(rows, sample.counts), shown
+            yield np.repeat(rows, sample.counts).astype(np.int32), shown
 
     @property
-    def estimators_samples_(self) -> list[NDArray[np.intp]]:
+    def estimators_samples_(self) -> list[Int32s]:
         """The rows that each member was trained on, as often as they were drawn."""
         return [rows for rows, _ in self._redrawn()]
 

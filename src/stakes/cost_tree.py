@@ -310,9 +310,10 @@ class CostTreeClassifier(MemberClassifier):
             )
 
     def apply(self, X: Any) -> NDArray[np.int32]:
-        """Return the number of the leaf that each record reaches."""
+        """Return the number of the node that each record ends in, as `decision_path` counts nodes."""
         check_is_fitted(self)
-        return self.members_.trees.apply(self._read(X, reset=False), self._n_threads)[:, 0]
+        trees = self.members_.trees
+        return trees.leaves[trees.apply(self._read(X, reset=False), self._n_threads)[:, 0]].astype(np.int32)
 
     def decision_path(self, X: Any) -> sparse.csr_array:
         """Return which nodes each record passes, of shape (n_records, n_nodes)."""

@@ -41,6 +41,7 @@ def test_names_of_features_and_paths_are_kept() -> None:
     theirs = as_sklearn(tree)
     np.testing.assert_array_equal(theirs.feature_names_in_, tree.feature_names_in_)
     np.testing.assert_array_equal(theirs.decision_path(frame).toarray(), tree.decision_path(frame).toarray())
+    np.testing.assert_array_equal(theirs.apply(frame), tree.apply(frame))
     assert theirs.get_n_leaves() == tree.get_n_leaves()
 
 

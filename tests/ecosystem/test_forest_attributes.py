@@ -303,7 +303,7 @@ def test_paths_lead_from_the_root_to_the_leaf() -> None:
     paths = tree.decision_path(KINDS)
     assert paths.shape == (300, tree.members_.trees.nodes.feature.size)
     np.testing.assert_array_equal(paths.sum(axis=0), tree.members_.trees.nodes.counts.sum(axis=1))
-    leaf = tree.members_.trees.leaves[tree.apply(KINDS)]
+    leaf = tree.apply(KINDS)
     assert (paths[np.arange(300), leaf] == 1).all()
     np.testing.assert_array_equal(paths.sum(axis=1), tree.members_.trees.depth[leaf] + 1)
 
@@ -314,6 +314,7 @@ def test_paths_of_an_ensemble_are_those_of_its_trees_side_by_side() -> None:
     assert len(start) == len(forest) + 1
     for number, tree in enumerate(forest):
         part = paths[:, start[number] : start[number + 1]].toarray()
+        assert part[np.arange(300), forest.apply(KINDS)[:, number]].all()
         np.testing.assert_array_equal(part, tree.decision_path(KINDS).toarray())
     with pytest.raises(AttributeError, match="only ensembles of trees"):
         clone(ENSEMBLES["models"]).fit(X, Y).apply(X)

@@ -250,7 +250,7 @@ def _recounted(
 ) -> Nodes:
     """Return the nodes with the counts and costs of other records."""
     (positive,) = positives(pos_label, y=y)
-    leaf = estimator.apply(X)
+    leaf = np.searchsorted(estimator.members_.trees.leaves, estimator.apply(X))
     if leaf.size != positive.size:
         raise ValueError(f"X has {leaf.size} records, y has {positive.size}")
     weight = record_weights(sample_weight, positive.size, "X")

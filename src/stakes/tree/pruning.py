@@ -64,7 +64,8 @@ def prune(
     >>> from stakes import CostTreeClassifier
     >>> from stakes.tree.pruning import node_sums, prune
     >>> tree = CostTreeClassifier().fit([[1.0], [2.0], [3.0], [4.0], [5.0]], [0, 1, 1, 0, 0])
-    >>> nodes, leaf = tree.members_.trees.nodes, tree.apply([[1.0], [2.0], [4.0]])
+    >>> nodes = tree.members_.trees.nodes
+    >>> leaf = np.searchsorted(tree.members_.trees.leaves, tree.apply([[1.0], [2.0], [4.0]]))
     >>> pruned = prune(nodes, "reduced_error", node_sums(nodes, leaf, np.array([1, 1, 0]), np.ones(3)))
     >>> nodes.feature.size, pruned.feature.size
     (5, 3)
