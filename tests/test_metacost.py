@@ -138,7 +138,7 @@ def test_few_members_relabel_out_of_fold_where_all_of_them_vote_so_that_labels_f
     y = (rng.random(1500) < 1 / (1 + np.exp(4.5 - 2 * X[:, 0]))).astype(int)
 
     def share(out_of_bag, fn):
-        teacher = CostBaggingClassifier(n_estimators=15, weighted=True)
+        teacher = CostBaggingClassifier(CostTreeClassifier(), n_estimators=15, weighted=True)
         clf = MetaCostClassifier(teacher, out_of_bag=out_of_bag, random_state=0).fit(X, y, fp_cost=1.0, fn_cost=fn)
         return clf.relabelled_.mean()
 
