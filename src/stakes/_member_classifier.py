@@ -575,9 +575,13 @@ class MemberClassifier(RoutesMetadata, CostClassifier):
         metadata: Mapping[str, Any] = NO_METADATA,
     ) -> tuple[Readings, Costs | None]:
         """Return the scores of records, and their costs, which must be known where they are `needed`."""
-        assignment = self.members_.assign(self._read(X, reset=False), self._n_threads, reader.members, metadata)
+        features, members, n_threads = self._read(X, reset=False), self.members_, self._n_threads
+        readings = reader.read_mean(members, features, n_threads) if isinstance(members, TreeMembers) else None
+        if readings is not None:
+            return readings, self._costs_of(X, len(readings), given, needed=needed)
+        assignment = members.assign(features, n_threads, reader.members, metadata)
         costs = self._costs_of(X, assignment.ids.shape[0], given, needed=needed or reader.needs_costs)
-        return reader.read(assignment, costs, n_threads=self._n_threads), costs
+        return reader.read(assignment, costs, n_threads=n_threads), costs
 
     def _contributions(
         self, X: Any, given: dict[str, Any], sampling: Sampling | None

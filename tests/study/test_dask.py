@@ -34,13 +34,7 @@ def cluster(impatient):
 def test_a_killed_worker_changes_nothing(tmp_path, cluster):
     expected = study(tmp_path / "here", **SMALL).run()
 
-    def kill_a_worker() -> None:
-        with distributed.Client(cluster.scheduler_address) as client:
-            while not list((tmp_path / "dask" / "units").glob("*.parquet")):
-                time.sleep(0.02)
-            os.kill(next(iter(client.run(os.getpid).values())), signal.SIGKILL)
-
-    killer = threading.Thread(target=kill_a_worker)
+    killer = threading.Thread(target=_kill_a_worker, args=(cluster.scheduler_address, tmp_path / "dask"))
     killer.start()
     found = study(tmp_path / "dask", **SMALL, dask=cluster.scheduler_address).run()
     killer.join()
@@ -113,3 +107,36 @@ def test_the_members_of_one_ensemble_are_made_on_the_cluster(cluster):
         there = CostBaggingClassifier(n_estimators=6, random_state=0, n_jobs=2).fit(X, y)
     for name, array in here.members_.trees.nodes._asdict().items():
         np.testing.assert_array_equal(getattr(there.members_.trees.nodes, name), array)
+
+
+def test_large_data_are_opened_by_the_workers_and_a_killed_one_changes_nothing(tmp_path, cluster, monkeypatch):
+    import numpy as np
+    import polars as pl
+
+    from stakes.datasets import make_transactions
+    from stakes.study import Study, load_data
+
+    made = make_transactions(3000, fraud_rate=0.1, random_state=0)
+    made.frame.with_columns(fraud=pl.Series(made.target)).write_parquet(tmp_path / "payments.parquet")
+    monkeypatch.setattr("stakes.study.data.records_in_memory", lambda *_: 1500)
+    options = {"methods": ["rf", "ubg", "tree"], "trees": 3, "folds": 2, "metacost": "none"}
+    boards = []
+    for name, more in (("here", {"jobs": 1}), ("dask", {"dask": cluster.scheduler_address})):
+        out = tmp_path / name
+        data = load_data(
+            tmp_path / "payments.parquet", target="fraud", fp_cost=5, fn_cost="amount", memory="1GB", bins=out / "bins"
+        )
+        killer = threading.Thread(target=_kill_a_worker, args=(cluster.scheduler_address, out))
+        if more.get("dask"):
+            killer.start()
+        boards.append(Study(data, out=out, **options, **more).run().leaderboard)
+    killer.join()
+    assert boards[0].equals(boards[1])
+    assert np.isfinite(boards[0]["test_cost"].drop_nulls()).all()
+
+
+def _kill_a_worker(address, out) -> None:
+    with distributed.Client(address) as client:
+        while not list((out / "units").glob("*.parquet")):
+            time.sleep(0.02)
+        os.kill(next(iter(client.run(os.getpid).values())), signal.SIGKILL)

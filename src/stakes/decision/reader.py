@@ -12,8 +12,8 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from stakes._members import LeafAssignment, LeafTable
-from stakes._typing import Bools, Floats
+from stakes._members import LeafAssignment, LeafTable, TreeMembers
+from stakes._typing import Bools, Bytes, Floats
 from stakes.costs import Costs
 from stakes.decision.calibration import CALIBRATIONS
 from stakes.decision.decision import Decision
@@ -200,6 +200,14 @@ class Reader:
                     totals[source] = np.ascontiguousarray(total[:, c, w])
         in_order = {source: scores[source] for source in self.sources}
         return Readings(in_order, {source: totals[source] for source in self.with_total}, self.votes.output)
+
+    def read_mean(self, members: TreeMembers, bins: Bytes, n_threads: int = 1) -> Readings | None:
+        """Return the scores where they are one mean over the leaves of trees, which takes one pass; None if not."""
+        if len(self.sources) != 1 or self.sources[0].output != "average":
+            return None
+        source, leaves = self.sources[0], members.leaves
+        mean = members.trees.leaf_mean(bins, leaves.sampled_probability(source.leaf), n_threads, self.members)
+        return Readings({source: leaves.corrected_mean(mean)}, {}, self.votes.output)
 
     def _averages(
         self, assignment: LeafAssignment, threshold: Floats, out_of_bag: Bools | None, n_threads: int

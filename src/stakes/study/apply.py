@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from threading import Lock
+from typing import Any, TypeVar
 
 import numpy as np
 import polars as pl
-from joblib import parallel_config
+from joblib import cpu_count
 from numpy.typing import NDArray
 
 from stakes._atomic import is_stream
@@ -29,6 +32,8 @@ from stakes.study.worklist import WorkList
 from stakes.study.writing import check_replaceable, writing
 
 __all__ = ["Applied", "apply_model", "score_to_probability"]
+
+T = TypeVar("T")
 
 DECISION = ("decision", "score", "threshold")
 EXPECTED = ("probability", "expected_cost_if_positive", "expected_cost_if_negative", "expected_saving")
@@ -128,11 +133,12 @@ def apply_model(
     with (
         writing(out, spreadsheet=spreadsheet, folder=folder) as write,
         TemporaryDirectory(prefix="stakes-") as directory,
-        parallel_config(backend="threading", n_jobs=-1),
+        warnings.catch_warnings(),
     ):
+        if task.watch is not None:  # tells itself which categories are new
+            warnings.simplefilter("ignore", ColumnTypeWarning)
         work = WorkList(Path(directory), task.labels)
-        for batch in records.batches(batch_size, without=task.unread):
-            decided = task.decide(batch, first_record=n_records + 1)
+        for decided in _in_threads(task.decide, _numbered(records.batches(batch_size, without=task.unread))):
             (work.add if limited else write)(decided)
             n_records += len(decided)
             n_positive += int((decided.get_column("decision") == task.labels[1]).sum())
@@ -163,6 +169,27 @@ def apply_model(
         expected_saving=expected_saving if task.expects else None,
         notes=[*task.notes, *task.changes()],
     )
+
+
+def _numbered(batches: Iterable[pl.DataFrame]) -> Iterator[tuple[pl.DataFrame, int]]:
+    """Yield batches with the number of their first record."""
+    first = 1
+    for batch in batches:
+        yield batch, first
+        first += len(batch)
+
+
+def _in_threads(function: Callable[..., T], items: Iterable[tuple[Any, ...]]) -> Iterator[T]:
+    """Yield what a function makes of items, in their order, a few ahead: one thread for each core."""
+    n = cpu_count()
+    with ThreadPoolExecutor(n) as pool:
+        waiting: deque[Future[T]] = deque()
+        for item in items:
+            waiting.append(pool.submit(function, *item))
+            if len(waiting) > n:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
 
 
 def _check_limit(budget: int | None, max_acted: float | None) -> None:
@@ -230,6 +257,7 @@ class _Task:
         if self.costs and not self.expects:
             self.notes.append("the scores of this model are not probabilities: what to expect is not known")
         self.watch = Watch(info["profile"]) if "profile" in info else None
+        self._lock = Lock()
         changed = [
             f"--{name.replace('_', '-')}"
             for name, given in (("fp_cost", fp_cost), ("fn_cost", fn_cost))
@@ -273,13 +301,11 @@ class _Task:
         X = pl.DataFrame([records.get_column(name) for name in self.kinds])
         check_finite(X, source=self.data.name, first_record=first_record)
         if self.watch is not None:
-            self.watch.add(X)
+            with self._lock:
+                self.watch.add(X)
         costs = {name: self._cost(name, records, first_record) for name in self.costs}
         try:
-            with warnings.catch_warnings():
-                if self.watch is not None:  # tells itself which categories are new
-                    warnings.simplefilter("ignore", ColumnTypeWarning)
-                positive, score, threshold = _decide(self.model, X, self.positive, costs)
+            positive, score, threshold = _decide(self.model, X, self.positive, costs)
         except CostsNeededError:
             raise StudyError("this model decides by costs: give --fp-cost and --fn-cost") from None
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:

@@ -63,7 +63,7 @@ def writing(path: Path, *, spreadsheet: bool = False, folder: bool = False) -> I
             # Parts, put together at the end: polars writes Parquet files in one go.
             with TemporaryDirectory(dir=unfinished.parent, prefix=f"{unfinished.name}.") as directory:
                 parts = (Path(directory) / f"{i:09d}.parquet" for i in count())
-                yield lambda frame: frame.write_parquet(next(parts))
+                yield lambda frame: frame.write_parquet(next(parts), compression="uncompressed")
                 pl.scan_parquet(sorted(Path(directory).iterdir()), glob=False).sink_parquet(unfinished)
     except BrokenPipeError:  # whoever was reading has enough
         raise
@@ -90,7 +90,7 @@ def _writing_parts(path: Path) -> Iterator[Write]:
 
         def flush() -> None:
             if waiting:
-                pl.concat(waiting).write_parquet(next(parts))
+                pl.concat(waiting).write_parquet(next(parts), compression="lz4")  # as fast as they are decided on
                 waiting.clear()
 
         yield write

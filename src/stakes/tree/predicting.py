@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import numpy as np
 
 from stakes._jit import kernel
-from stakes._typing import Bytes, Int32s, Ints, Uint64s
+from stakes._typing import Bytes, Floats, Int32s, Ints, Uint64s
 from stakes.tree.nodes import BINS, Nodes
 
-__all__ = ["leaf_ids", "pack"]
+__all__ = ["leaf_ids", "leaf_sums", "pack"]
 
 
 # A node in 64 bits: its left child above, then 20 bits for its feature, 8 for its threshold, and flags. All arithmetic
@@ -24,6 +25,7 @@ MISSING_RIGHT, CATEGORICAL = np.uint64(1), np.uint64(2)
 RECORDS_PER_BLOCK = 1 << 14
 # Paths from a root to a leaf: with fewer than this, another thread costs more than it saves.
 FEWEST_PATHS_FOR_THREADS = 1 << 16
+NO_VALUES: Floats = np.empty(0)
 
 
 def pack(nodes: Nodes) -> Uint64s:
@@ -71,11 +73,14 @@ def _descend(
     roots: Ints,
     leaf_number: Int32s,
     ids: Int32s,
+    value: Floats,
+    sums: Floats,
     start: int,
     end: int,
 ) -> None:
     """Write the leaf of each record of ``start .. end-1`` in each tree; `bins` are end to end, `width` per record.
 
+    Where nodes have a `value`, those of a record's leaves are added up instead, in the order of the trees.
     Four records descend side by side, because each step waits for memory.
     """
     any_categorical = categories_left.shape[0] > 0
@@ -112,10 +117,19 @@ def _descend(
                             to_l = _child_by_set(node_l, bin_l, categories_left[category_set[at_l], bin_l >> 6])
                     moved = (at_i ^ to_i) | (at_j ^ to_j) | (at_k ^ to_k) | (at_l ^ to_l)
                     at_i, at_j, at_k, at_l = to_i, to_j, to_k, to_l
-                ids[i, tree] = leaf_number[at_i]
-                ids[j, tree] = leaf_number[at_j]
-                ids[k, tree] = leaf_number[at_k]
-                ids[l, tree] = leaf_number[at_l]
+                if value.shape[0] > 0:
+                    sums[i] += value[at_i]
+                    if j > i:
+                        sums[j] += value[at_j]
+                    if k > j:
+                        sums[k] += value[at_k]
+                    if l > k:
+                        sums[l] += value[at_l]
+                else:
+                    ids[i, tree] = leaf_number[at_i]
+                    ids[j, tree] = leaf_number[at_j]
+                    ids[k, tree] = leaf_number[at_k]
+                    ids[l, tree] = leaf_number[at_l]
 
 
 def leaf_ids(
@@ -128,17 +142,38 @@ def leaf_ids(
     n_threads: int = 1,
 ) -> Int32s:
     """Return the leaf, numbered through all trees, that each record reaches in each tree."""
+    ids = np.empty((bins.shape[0], roots.size), np.int32)
+    trees = (packed, category_set, categories_left, roots, leaf_number)
+    _descend_all(bins, trees, ids, NO_VALUES, NO_VALUES, n_threads)
+    return ids
+
+
+def leaf_sums(
+    bins: Bytes,
+    packed: Uint64s,
+    category_set: Int32s,
+    categories_left: Uint64s,
+    roots: Ints,
+    value: Floats,
+    n_threads: int = 1,
+) -> Floats:
+    """Return the sum of the values of the leaves that each record reaches; `value` has one for each node."""
+    sums = np.zeros(bins.shape[0])
+    trees = (packed, category_set, categories_left, roots, np.empty(0, np.int32))
+    _descend_all(bins, trees, np.empty((0, 0), np.int32), value, sums, n_threads)
+    return sums
+
+
+def _descend_all(bins: Bytes, trees: tuple[Any, ...], ids: Int32s, value: Floats, sums: Floats, n_threads: int) -> None:
     n, width = bins.shape
     flat = np.ascontiguousarray(bins).reshape(-1)
-    ids = np.empty((n, roots.size), np.int32)
 
     def descend(start: int, end: int) -> None:
-        _descend(flat, width, packed, category_set, categories_left, roots, leaf_number, ids, start, end)
+        _descend(flat, width, *trees, ids, value, sums, start, end)
 
-    if n_threads == 1 or ids.size <= FEWEST_PATHS_FOR_THREADS:
+    if n_threads == 1 or n * trees[3].size <= FEWEST_PATHS_FOR_THREADS:
         descend(0, n)
     else:
         edges = np.linspace(0, n, 4 * n_threads + 1).astype(int)
         with ThreadPoolExecutor(n_threads) as pool:
             list(pool.map(descend, edges[:-1], edges[1:]))
-    return ids

@@ -14,7 +14,7 @@ from scipy import sparse
 from stakes._jit import kernel
 from stakes._typing import Bools, Bytes, Floats, Indices, Int32s, Ints, Uint64s
 from stakes.tree.nodes import Nodes
-from stakes.tree.predicting import leaf_ids, pack
+from stakes.tree.predicting import leaf_ids, leaf_sums, pack
 
 __all__ = ["Trees"]
 
@@ -105,6 +105,16 @@ class Trees:
         nodes, roots = self.nodes, self.roots if trees is None else self.roots[trees]
         return leaf_ids(
             bins, self._packed, nodes.category_set, nodes.categories_left, roots, self.leaf_number, n_threads
+        )
+
+    def leaf_mean(self, bins: Bytes, value: Floats, n_threads: int = 1, trees: Indices | None = None) -> Floats:
+        """Return the mean value of the leaves that each record reaches in all trees, or in some of them."""
+        nodes, roots = self.nodes, self.roots if trees is None else self.roots[trees]
+        of_node = np.zeros(nodes.feature.size)
+        of_node[self.leaves] = value
+        return (
+            leaf_sums(bins, self._packed, nodes.category_set, nodes.categories_left, roots, of_node, n_threads)
+            / roots.size
         )
 
     def tree(self, number: int) -> Nodes:

@@ -1,0 +1,221 @@
+"""Time, memory and savings as records grow from a million to a hundred million: simulated payments, in parts.
+
+    python -m benchmarks.scale /tmp/scale --records 1e6 3e6 1e7 3e7 --memory 6GB
+
+For each number of records: a study by `stakes study --memory`, one of a random million of them in memory, and LightGBM
+with its two-round loading from a CSV file (up to 10 million), all decided on the same million new records. What is
+measured is the time of the command, the peak of the memory of all its processes (proportional set size, without pages
+of files, which the system gives back), and what the decisions save.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+
+__all__ = ["Measured", "make_part", "measure", "savings", "write_parts"]
+
+PART = 1_000_000
+FEATURES = 20
+FP_COST = 5.0
+STUDY = ["--target", "fraud", "--fp-cost", str(FP_COST), "--fn-cost", "amount"]
+# Without gradient boosting in folds: what a study of large data is for.
+METHODS = "rf,dm-rf,rdf,bg,dm-bg,wrf,cprbg,dm-cprbg,uprdf,urf,csrf,tree"
+LIGHTGBM_AT_MOST = 10_000_000
+NEW = 1_000_000
+
+
+def make_part(n: int, seed: int) -> pl.DataFrame:
+    """Return payments: 19 features and an amount, of which a few in a thousand are fraud.
+
+    Examples
+    --------
+    >>> from benchmarks.scale import make_part
+    >>> part = make_part(10_000, seed=0)
+    >>> part.shape, 0.002 < part["fraud"].mean() < 0.01
+    ((10000, 21), True)
+    """
+    rng = np.random.default_rng([20, seed])
+    x = rng.standard_normal((FEATURES - 1, n)).round(2)
+    amount = np.exp(rng.normal(4.0, 1.2, n)).round(2)
+    logit = (
+        -7.6 + 1.3 * x[0] + 0.9 * x[1] * x[2] + 1.6 * (x[3] > 1) * x[4] - 1.1 * np.abs(x[5]) + 0.8 * np.sin(2 * x[6])
+        + 0.7 * (x[7] > 0) * (x[8] > 0) * x[9] + 0.4 * np.log(amount) + 0.5 * x[10] * (amount > 100)
+    )  # fmt: skip
+    fraud = rng.random(n) < 1.0 / (1.0 + np.exp(-logit))
+    columns = {f"x{j}": values for j, values in enumerate(x)}
+    return pl.DataFrame({**columns, "amount": amount, "fraud": fraud.astype(np.int8)})
+
+
+def write_parts(folder: Path, n: int, *, first_seed: int = 0) -> Path:
+    """Write payments to a folder of Parquet files, unless it is there."""
+    if not folder.exists():
+        unfinished = folder.with_name(f".{folder.name}")
+        unfinished.mkdir(parents=True, exist_ok=True)
+        for i, start in enumerate(range(0, n, PART)):
+            part = make_part(min(PART, n - start), first_seed + i)
+            part.write_parquet(unfinished / f"part-{i:05d}.parquet")
+        os.replace(unfinished, folder)
+    return folder
+
+
+class Measured(NamedTuple):
+    """A command that has run."""
+
+    seconds: float
+    private: int  # bytes at the peak, of all processes: what cannot be given back
+    resident: int  # with the pages of files that are shared or could be read again
+
+
+def measure(command: Sequence[str], **environment: str) -> Measured:
+    """Run a command, and return how long it took and how much memory it and its children had at the peak."""
+    started = time.monotonic()
+    process = subprocess.Popen(command, env={**os.environ, **environment})
+    peak = [0, 0]
+    done = threading.Event()
+
+    def watch() -> None:
+        while not done.wait(0.3):
+            for i, size in enumerate(_memory(process.pid)):
+                peak[i] = max(peak[i], size)
+
+    watcher = threading.Thread(target=watch, daemon=True)
+    watcher.start()
+    code = process.wait()
+    done.set()
+    watcher.join()
+    if code:
+        raise SystemExit(f"{' '.join(command)} failed with {code}")
+    return Measured(time.monotonic() - started, *peak)
+
+
+def _memory(pid: int) -> tuple[int, int]:
+    """Return the private bytes, and all resident ones, of a process and its descendants."""
+    parents = {}
+    for status in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            parents[int(status.parent.name)] = int(status.read_text().rsplit(")", 1)[1].split()[1])
+        except OSError:
+            continue
+    family, found = {pid}, True
+    while found:
+        found = {child for child, parent in parents.items() if parent in family} - family
+        family |= found
+    private = resident = 0
+    for member in family:
+        try:
+            lines = Path(f"/proc/{member}/smaps_rollup").read_text().splitlines()
+        except OSError:
+            continue
+        sizes = {line.split(":")[0]: int(line.split()[1]) << 10 for line in lines[1:]}
+        private += sizes.get("Pss_Anon", 0) + sizes.get("Pss_Shmem", 0)
+        resident += sizes.get("Pss", 0)
+    return private, resident
+
+
+def savings(decided: pl.DataFrame) -> float:
+    """Return what decisions save: 1 - their cost over the cheaper of acting on none and on all."""
+    acted, fraud = decided["decision"].cast(pl.String) == "1", decided["fraud"] == 1
+    amount = decided["amount"]
+    cost = FP_COST * (acted & ~fraud).sum() + amount.filter(~acted & fraud).sum()
+    return 1.0 - cost / min(amount.filter(fraud).sum(), FP_COST * int((~fraud).sum()))
+
+
+def _decided(model: Path, new: Path, out: Path) -> tuple[float, Measured]:
+    """Return the savings of a model on new records, and how long deciding took."""
+    command = ["apply", str(model), str(new), "--out", str(out), "--keep", "amount,fraud"]
+    took = measure([sys.executable, "-m", "stakes.cli", *command])
+    decided = pl.concat([pl.read_parquet(part) for part in sorted(out.glob("*.parquet"))])
+    shutil.rmtree(out)
+    return savings(decided), took
+
+
+def _study(data: Path, new: Path, out: Path, options: Sequence[str]) -> dict[str, Any]:
+    shutil.rmtree(out, ignore_errors=True)
+    command = ["study", str(data), *STUDY, "--methods", METHODS, "--out", str(out), "--progress", "plain", *options]
+    took = measure([sys.executable, "-m", "stakes.cli", *command])
+    summary = json.loads((out / "summary.json").read_text())
+    saved, applied = _decided(out / "best.skops", new, out.with_name(f"{out.name}-decisions"))
+    return {
+        "chosen": summary["chosen"]["name"],
+        "savings": saved,
+        **{name: getattr(took, name) for name in took._fields},
+        "applied_per_second": NEW / applied.seconds,
+        "bins": sum(path.stat().st_size for path in (out / "bins").glob("*")) if (out / "bins").exists() else 0,
+    }
+
+
+LIGHTGBM = """
+import sys, numpy as np, polars as pl, lightgbm as lgb
+data, new, out = sys.argv[1:4]
+params = dict(objective="binary", two_round=True, header=True, label_column="name:fraud", verbose=-1, num_threads=2)
+model = lgb.train(params, lgb.Dataset(data, params=params), 100)
+frame = pl.read_parquet(new + "/*.parquet")
+p = model.predict(frame.drop("fraud").to_numpy())
+frame.select("amount", "fraud").with_columns(decision=(p * frame["amount"].to_numpy() > (1 - p) * 5.0).astype(int)
+    ).write_parquet(out)
+"""
+
+
+def _lightgbm(data: Path, new: Path, out: Path) -> dict[str, Any]:
+    """Return LightGBM by T_cs, loaded in two rounds from a CSV file, which it needs for that."""
+    text, decisions = out.with_suffix(".csv"), out.with_suffix(".parquet")
+    pl.scan_parquet(data / "*.parquet").sink_csv(text)
+    took = measure([sys.executable, "-c", LIGHTGBM, str(text), str(new), str(decisions)])
+    saved = savings(pl.read_parquet(decisions))
+    text.unlink()
+    decisions.unlink()
+    return {"savings": saved, **{name: getattr(took, name) for name in took._fields}}
+
+
+def main() -> None:
+    """Make the data, run, and write what was measured to results.json, row by row."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--records", type=lambda text: int(float(text)), nargs="+", default=[1_000_000])
+    parser.add_argument("--memory", default="6GB")
+    parser.add_argument("--trees", default="100")
+    parser.add_argument("--jobs", default="2")
+    parser.add_argument("--options", default="", help="more options of stakes study")
+    parser.add_argument("--without", nargs="*", default=[], choices=["million", "lightgbm"])
+    given = parser.parse_args()
+    folder = given.folder
+    new = write_parts(folder / "new", NEW, first_seed=10**6)
+    options = ["--trees", given.trees, "--jobs", given.jobs, *given.options.split()]
+    found = []
+    for n in given.records:
+        data = write_parts(folder / f"records-{n}", n)
+        rows = {"study": _study(data, new, folder / f"study-{n}", [*options, "--memory", given.memory])}
+        if "million" not in given.without and n > PART:
+            million = folder / "million"
+            if not million.exists():
+                million.mkdir()
+                everything = pl.scan_parquet(data / "*.parquet").with_row_index("row")
+                some = np.sort(np.random.default_rng(0).choice(n, PART, replace=False))
+                everything.join(pl.LazyFrame({"row": some.astype(np.uint32)}), on="row", how="semi").drop(
+                    "row"
+                ).sink_parquet(million / "part.parquet")
+            rows["random million"] = _study(million, new, folder / f"study-million-{n}", options)
+            shutil.rmtree(million)
+        if "lightgbm" not in given.without and n <= LIGHTGBM_AT_MOST:
+            rows["LightGBM, two rounds"] = _lightgbm(data, new, folder / f"lightgbm-{n}")
+        for name, row in rows.items():
+            found.append({"records": n, "what": name, **row})
+            print(json.dumps(found[-1]), flush=True)
+        (folder / "results.json").write_text(json.dumps(found, indent=1))
+
+
+if __name__ == "__main__":
+    main()
