@@ -167,11 +167,12 @@ def leaf_sums(
 def _descend_all(bins: Bytes, trees: tuple[Any, ...], ids: Int32s, value: Floats, sums: Floats, n_threads: int) -> None:
     n, width = bins.shape
     flat = np.ascontiguousarray(bins).reshape(-1)
+    packed, category_set, categories_left, roots, number = trees
 
     def descend(start: int, end: int) -> None:
-        _descend(flat, width, *trees, ids, value, sums, start, end)
+        _descend(flat, width, packed, category_set, categories_left, roots, number, ids, value, sums, start, end)
 
-    if n_threads == 1 or n * trees[3].size <= FEWEST_PATHS_FOR_THREADS:
+    if n_threads == 1 or n * roots.size <= FEWEST_PATHS_FOR_THREADS:
         descend(0, n)
     else:
         edges = np.linspace(0, n, 4 * n_threads + 1).astype(int)
