@@ -145,6 +145,9 @@ Time = Annotated[
     typer.Option(metavar="COLUMN", help="Judge models on records that are later than those they learnt from."),
 ]
 Jobs = Annotated[int | None, typer.Option(min=1, help="How many processes to use; all cores by default.")]
+Dask = Annotated[
+    str | None, typer.Option(metavar="ADDRESS", help="Run on a Dask cluster: the address of its scheduler.")
+]
 Seed = Annotated[int, typer.Option(min=0, help="Everything random depends on it alone.")]
 Mode = Annotated[
     ProgressMode | None,
@@ -228,9 +231,7 @@ def study(
         ),
     ] = None,
     jobs: Jobs = None,
-    dask: Annotated[
-        str | None, typer.Option(metavar="ADDRESS", help="Run on a Dask cluster: the address of its scheduler.")
-    ] = None,
+    dask: Dask = None,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -422,6 +423,7 @@ def apply(
     reasons: Annotated[
         int, typer.Option(metavar="N", min=0, help="Add the N features that moved each record most, in money.")
     ] = 0,
+    dask: Dask = None,
 ) -> None:
     """Decide on new records by a model, with today's costs.
 
@@ -449,6 +451,7 @@ def apply(
                 overwrite=overwrite,
                 spreadsheet=spreadsheet,
                 reasons=reasons,
+                dask=dask,
             )
         for note in done.notes:
             typer.echo(f"Note: {note}.", err=True)

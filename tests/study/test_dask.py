@@ -110,7 +110,6 @@ def test_the_members_of_one_ensemble_are_made_on_the_cluster(cluster):
 
 
 def test_large_data_are_opened_by_the_workers_and_a_killed_one_changes_nothing(tmp_path, cluster, monkeypatch):
-    import numpy as np
     import polars as pl
 
     from stakes.datasets import make_transactions
@@ -132,7 +131,33 @@ def test_large_data_are_opened_by_the_workers_and_a_killed_one_changes_nothing(t
         boards.append(Study(data, out=out, **options, **more).run().leaderboard)
     killer.join()
     assert boards[0].equals(boards[1])
-    assert np.isfinite(boards[0]["test_cost"].drop_nulls()).all()
+    assert boards[0]["test_cost"].drop_nulls().is_finite().all()
+
+
+def test_decisions_on_a_cluster_are_those_of_one_machine(tmp_path, cluster):
+    import polars as pl
+    from polars.testing import assert_frame_equal
+    from test_dataset import OPTIONS, in_parts, records
+
+    from stakes.study import Study, load_data
+    from stakes.study.apply import apply_model
+    from stakes.study.dataset import open_records
+
+    records().write_parquet(tmp_path / "one.parquet")
+    options = {"methods": ["tree"], "trees": 2, "folds": 2, "metacost": "none", "teams": False, "jobs": 1}
+    best = Study(load_data(tmp_path / "one.parquet", **OPTIONS), out=tmp_path / "study", **options).run()
+    model = best.directory / "best.skops"
+    moved = records(90, seed=1).with_columns(contract=pl.lit("new"), monthly_charges=pl.col("monthly_charges") * 9)
+    folder = in_parts(moved, tmp_path / "new")
+    here = apply_model(model, folder, tmp_path / "here")
+    there = apply_model(model, folder, tmp_path / "there", dask=cluster.scheduler_address)
+    assert (there.n_records, there.n_positive, there.notes) == (90, here.n_positive, here.notes)
+    assert any("'new'" in note for note in there.notes)
+    assert there.expected_saving == pytest.approx(here.expected_saving)
+    assert len(list((tmp_path / "there").iterdir())) == 3
+    assert_frame_equal(open_records(tmp_path / "there").read(), open_records(tmp_path / "here").read())
+    with pytest.raises(StudyError, match="into a folder"):
+        apply_model(model, folder, tmp_path / "one.csv", dask=cluster.scheduler_address)
 
 
 def _kill_a_worker(address, out) -> None:

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Lock
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import polars as pl
@@ -28,8 +28,9 @@ from stakes.study.data import evaluate_cost
 from stakes.study.dataset import Dataset, File, open_records
 from stakes.study.drift import Watch, is_profile
 from stakes.study.files import KINDS, check_finite, conform
+from stakes.study.workers import Workers
 from stakes.study.worklist import WorkList
-from stakes.study.writing import check_replaceable, writing
+from stakes.study.writing import check_replaceable, writing, writing_folder
 
 __all__ = ["Applied", "apply_model", "score_to_probability"]
 
@@ -72,6 +73,7 @@ def apply_model(
     overwrite: bool = False,
     spreadsheet: bool = False,
     reasons: int = 0,
+    dask: str | None = None,
 ) -> Applied:
     """Decide on the records of one or many files, and write the decisions to others, whole or not at all.
 
@@ -116,64 +118,122 @@ def apply_model(
     reasons : int, default=0
         How many reasons to add to each record, as `reason_1`, `reason_2` ...: the features that moved its probability
         most, with what they add to the expected saving of acting on it. See `stakes.explain.Explanation`.
+    dask : str, default=None
+        The address of a Dask scheduler: its workers decide on one file of a folder each, and read and write it
+        themselves.
 
     Returns
     -------
     applied : Applied
     """
     _check_limit(budget, max_acted)
-    records, out = open_records(data_path), Path(out_path)
-    task = _Task(Path(model_path), records, out, fp_cost, fn_cost, keep, strict, reasons)
-    folder = out.is_dir() or (isinstance(records, Dataset) and not out.suffix and not is_stream(out))
+    asked = _Asked(Path(model_path), open_records(data_path), Path(out_path), fp_cost, fn_cost, keep, strict, reasons)
+    task, records, out = _Task(asked), asked.data, asked.out
+    folder = isinstance(records, Dataset) and (out.is_dir() or not (out.suffix or is_stream(out)))
     if not overwrite:
         check_replaceable(out, DECISION)
     limited = budget is not None or max_acted is not None
-    n_records = n_positive = n_losing = 0
-    if_left = expected_saving = 0.0
+    if dask is not None:
+        if limited or not folder:
+            raise StudyError("a cluster decides on folders of Parquet files, into a folder, and knows no --budget")
+        total = _on_cluster(task, asked, dask, progress)
+        return _applied(task, total, limited=False)
+    total = Total()
     with (
         writing(out, spreadsheet=spreadsheet, folder=folder) as write,
         TemporaryDirectory(prefix="stakes-") as directory,
-        warnings.catch_warnings(),
     ):
-        if task.watch is not None:  # tells itself which categories are new
-            warnings.simplefilter("ignore", ColumnTypeWarning)
         work = WorkList(Path(directory), task.labels)
-        for decided in _in_threads(task.decide, _numbered(records.batches(batch_size, without=task.unread))):
+        for decided, of_batch in task.decide_all(records.batches(batch_size, without=task.unread)):
             (work.add if limited else write)(decided)
-            n_records += len(decided)
-            n_positive += int((decided.get_column("decision") == task.labels[1]).sum())
-            if task.expects:
-                saving = decided.get_column("expected_saving").to_numpy()
-                n_losing += int((saving < 0).sum())
-                expected_saving += float(saving.sum())
-                if_left += float(decided.get_column("expected_cost_if_negative").to_numpy().sum())
+            total = total.plus(of_batch)
             if progress is not None:
-                progress(n_records)
-        if not n_records:
+                progress(total.n_records)
+        if not total.n_records:
             raise StudyError(f"{records.name} has no records")
         if limited:
-            most = int((max_acted or 0.0) * n_records) if budget is None else budget
+            most = int((max_acted or 0.0) * total.n_records) if budget is None else budget
             kept = work.write(most, write, size=batch_size)
-            n_positive, expected_saving = kept.n_acted, kept.saving
+            total = total._replace(n_positive=kept.n_acted, saving=kept.saving)
             if kept.n_left:
                 beyond = f"are beyond the limit of {most:,}"
                 task.notes.append(f"{kept.n_left:,} more records are worth acting on, and {beyond}")
-    if n_losing:
-        task.notes.append(_why_losing(n_losing, limited))
+    return _applied(task, total, limited=limited)
+
+
+class Total(NamedTuple):
+    """What decisions on some records add up to."""
+
+    n_records: int = 0
+    n_positive: int = 0
+    n_losing: int = 0  # to act on, though that is expected to cost more than it saves
+    if_left: float = 0.0  # the expected cost of acting on none
+    saving: float = 0.0
+
+    def plus(self, other: Total) -> Total:
+        """Return the sums of both."""
+        return Total(*(mine + its for mine, its in zip(self, other, strict=True)))  # type: ignore[arg-type]
+
+
+def _applied(task: _Task, total: Total, *, limited: bool) -> Applied:
+    if total.n_losing:
+        task.notes.append(_why_losing(total.n_losing, limited))
     return Applied(
-        out=out,
-        n_records=n_records,
-        n_positive=n_positive,
+        out=task.out,
+        n_records=total.n_records,
+        n_positive=total.n_positive,
         positive=task.labels[1],
-        expected_cost=if_left - expected_saving if task.expects else None,
-        expected_saving=expected_saving if task.expects else None,
+        expected_cost=total.if_left - total.saving if task.expects else None,
+        expected_saving=total.saving if task.expects else None,
         notes=[*task.notes, *task.changes()],
     )
 
 
-def _numbered(batches: Iterable[pl.DataFrame]) -> Iterator[tuple[pl.DataFrame, int]]:
+class _Asked(NamedTuple):
+    """What is asked for: small, to be sent to other machines."""
+
+    model: Path
+    data: File | Dataset
+    out: Path
+    fp_cost: str | float | None
+    fn_cost: str | float | None
+    keep: Iterable[str] | None
+    strict: bool
+    reasons: int
+
+
+def _on_cluster(task: _Task, asked: _Asked, dask: str, progress: Callable[[int], object] | None) -> Total:
+    """Decide on each file of a folder by itself, on a cluster whose machines see the same files."""
+    records, total = asked.data, Total()
+    assert isinstance(records, Dataset)
+    sizes = [part.n_records for part in records.parts]
+    with writing_folder(asked.out) as folder:
+        asked = asked._replace(model=asked.model.absolute(), keep=task.keep)
+        items = [(i, sum(sizes[:i]) + 1, folder / f"part-{i:05d}.parquet") for i, size in enumerate(sizes) if size]
+        for of_part, watch in Workers(dask=dask).map(_decide_part, asked, items):
+            total = total.plus(of_part)
+            if task.watch is not None and watch is not None:
+                task.watch.merge(watch)
+            if progress is not None:
+                progress(total.n_records)
+    if not total.n_records:
+        raise StudyError(f"{records.name} has no records")
+    return total
+
+
+def _decide_part(asked: _Asked, i: int, first: int, out: Path) -> tuple[Total, Watch | None]:
+    """Decide on one file of a folder."""
+    task, total = _Task(asked._replace(out=out)), Total()
+    assert isinstance(asked.data, Dataset)
+    with writing(out) as write:
+        for decided, of_batch in task.decide_all(asked.data.batches(BATCH, without=task.unread, only=i), first):
+            write(decided)
+            total = total.plus(of_batch)
+    return total, task.watch
+
+
+def _numbered(batches: Iterable[pl.DataFrame], first: int) -> Iterator[tuple[pl.DataFrame, int]]:
     """Yield batches with the number of their first record."""
-    first = 1
     for batch in batches:
         yield batch, first
         first += len(batch)
@@ -212,18 +272,9 @@ def _why_losing(n: int, limited: bool) -> str:
 class _Task:
     """A model with the columns that it needs; missing ones are an error before anything is written."""
 
-    def __init__(
-        self,
-        model: Path,
-        data: File | Dataset,
-        out: Path,
-        fp_cost: str | float | None,
-        fn_cost: str | float | None,
-        keep: Iterable[str] | None,
-        strict: bool,
-        reasons: int,
-    ) -> None:
-        self.data = data
+    def __init__(self, asked: _Asked) -> None:
+        model, data, out, fp_cost, fn_cost, keep, strict, reasons = asked
+        self.data, self.out = data, out
         self.reasons = [f"reason_{i}" for i in range(1, reasons + 1)]
         info = read_info(model)
         if not _is_of_a_study(info):
@@ -294,6 +345,22 @@ class _Task:
             return evaluate_cost(cost, records, first_record=first_record)
         foreseen: NDArray[np.float64] = self.model.foresee(name, records, formula=cost.text, first_record=first_record)
         return foreseen
+
+    def decide_all(self, batches: Iterable[pl.DataFrame], first: int = 1) -> Iterator[tuple[pl.DataFrame, Total]]:
+        """Yield batches of records with the decisions on them, and what these add up to."""
+        with warnings.catch_warnings():
+            if self.watch is not None:  # tells itself which categories are new
+                warnings.simplefilter("ignore", ColumnTypeWarning)
+            for decided in _in_threads(self.decide, _numbered(batches, first)):
+                yield decided, self._total(decided)
+
+    def _total(self, decided: pl.DataFrame) -> Total:
+        total = Total(len(decided), int((decided.get_column("decision") == self.labels[1]).sum()))
+        if not self.expects:
+            return total
+        saving, if_left = (decided.get_column(name).to_numpy() for name in ("expected_saving", EXPECTED[2]))
+        losing = int((saving < 0).sum())
+        return total._replace(n_losing=losing, if_left=float(if_left.sum()), saving=float(saving.sum()))
 
     def decide(self, batch: pl.DataFrame, first_record: int) -> pl.DataFrame:
         """Return a batch of records with the decisions on them."""

@@ -223,10 +223,10 @@ class Dataset:
             raise StudyError(f"{self.name} has no records")
         return frame
 
-    def batches(self, size: int, without: Iterable[str] = ()) -> Iterator[pl.DataFrame]:
-        """Return the records some at a time, but for some columns, in the order of the files."""
+    def batches(self, size: int, without: Iterable[str] = (), only: int | None = None) -> Iterator[pl.DataFrame]:
+        """Return the records some at a time, but for some columns, in the order of the files; or those of one file."""
         types = self._kept(without)
-        for part in self.parts:
+        for part in self.parts if only is None else [self.parts[only]]:
             batches = frame_batches(part.scan(types, self._of_folders), size)
             while (batch := part.attempt(lambda batches=batches: next(batches, None))) is not None:  # type: ignore[misc]
                 yield batch

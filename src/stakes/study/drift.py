@@ -154,6 +154,14 @@ class Watch:
                     before = self._unseen.get(name, Unseen(name, 0, new[0]))
                     self._unseen[name] = before._replace(n_records=before.n_records + len(new))
 
+    def merge(self, other: Watch) -> None:
+        """Add the counts of other records against the same profile."""
+        for name, counts in other._counts.items():
+            self._counts[name] += counts
+        for name, new in other._unseen.items():
+            before = self._unseen.get(name, new._replace(n_records=0))
+            self._unseen[name] = before._replace(n_records=before.n_records + new.n_records)
+
     def unseen(self) -> list[Unseen]:
         """Return the columns with texts that were in no training record."""
         return list(self._unseen.values())

@@ -17,7 +17,7 @@ from stakes._atomic import complete_file, is_stream, open_stream
 from stakes.exceptions import StudyError
 from stakes.study.dataset import PARQUET, open_records
 
-__all__ = ["check_replaceable", "writing"]
+__all__ = ["check_replaceable", "writing", "writing_folder"]
 
 # Records of one file in a folder of them.
 PART = 1 << 20
@@ -77,11 +77,8 @@ def writing(path: Path, *, spreadsheet: bool = False, folder: bool = False) -> I
 def _writing_parts(path: Path) -> Iterator[Write]:
     """Give a function that adds records to a folder of Parquet files of about equal size."""
     waiting: list[pl.DataFrame] = []
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with TemporaryDirectory(dir=path.parent, prefix=f".{path.name}.") as directory:
-        new = Path(directory) / "new"
-        new.mkdir()
-        parts = (new / f"part-{i:05d}.parquet" for i in count())
+    with writing_folder(path) as folder:
+        parts = (folder / f"part-{i:05d}.parquet" for i in count())
 
         def write(frame: pl.DataFrame) -> None:
             waiting.append(frame)
@@ -95,6 +92,17 @@ def _writing_parts(path: Path) -> Iterator[Write]:
 
         yield write
         flush()
+
+
+@contextmanager
+def writing_folder(path: Path) -> Iterator[Path]:
+    """Give an empty folder, which takes the place of `path` when the block ends without an error."""
+    path = path.absolute()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(dir=path.parent, prefix=f".{path.name}.") as directory:
+        new = Path(directory) / "new"
+        new.mkdir()
+        yield new
         if path.exists():
             os.replace(path, Path(directory) / "old")
         os.replace(new, path)
