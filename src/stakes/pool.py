@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from joblib import delayed
 from numpy.typing import NDArray
+from sklearn.utils.parallel import delayed
 
 from stakes._learners import TreeLearner
 from stakes._member_classifier import ValidationRecords
