@@ -250,7 +250,9 @@ def study(
     directory = out or Path(f"{_stem(data)}-study")
     with plain_errors(resume=directory):
         from stakes.study.data import load_data
+        from stakes.study.store import BINS, check_own
 
+        check_own(directory)
         loaded = load_data(
             data,
             target=target,
@@ -265,7 +267,7 @@ def study(
             time=time,
             memory=memory,
             jobs=jobs,
-            bins=directory / "bins",
+            bins=directory / BINS,
         )
         for note in loaded.info["notes"]:
             typer.echo(f"Note: {note}.", err=True)

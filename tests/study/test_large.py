@@ -167,6 +167,29 @@ def test_groups_and_later_test_records_are_kept_apart(folder, tmp_path, little_m
     assert later.training.pool.fn.max() <= 200
 
 
+@pytest.mark.parametrize("name", ["data.json", "records.arrow", "records.npz", "pool.json", "bins.u1"])
+@pytest.mark.parametrize("how", ["removed", "cut"])
+def test_bins_that_are_damaged_are_refused_and_made_anew(name, how, folder, tmp_path, little_memory):
+    made = large(folder, tmp_path / "bins")
+    path = tmp_path / "bins" / name
+    content = path.read_bytes()
+    path.unlink()
+    if how == "cut":
+        path.write_bytes(content[: len(content) // 2])
+    opened.cache_clear()
+    with pytest.raises(StudyError, match=r"is damaged: remove it, and the same command|has no bins of a study"):
+        large(folder, tmp_path / "bins")
+    shutil.rmtree(tmp_path / "bins")
+    assert large(folder, tmp_path / "bins").fingerprint() == made.fingerprint()
+
+
+def test_a_folder_of_the_user_in_place_of_bins_is_left_alone(folder, tmp_path, little_memory):
+    (tmp_path / "bins").mkdir()
+    with pytest.raises(StudyError, match="has no bins of a study: move it away"):
+        large(folder, tmp_path / "bins")
+    assert list(tmp_path.iterdir()) == [tmp_path / "bins"]
+
+
 def test_what_large_data_cannot_do_is_told(folder, tmp_path, little_memory):
     with pytest.raises(StudyError, match="--time needs all records in memory"):
         load_data(folder, **OPTIONS, memory="1GB", bins=tmp_path / "bins", time="customer")

@@ -51,6 +51,28 @@ def test_a_directory_of_which_nothing_was_made_but_the_lock_is_taken(tmp_path: P
     assert not (tmp_path / ".study.json.a1b2c3d4.partial").exists()
 
 
+def test_a_directory_of_which_only_bins_were_made_is_taken_and_what_was_begun_is_removed(tmp_path: Path) -> None:
+    (tmp_path / "bins").mkdir()
+    (tmp_path / "bins" / "data.json").write_text("{}")
+    begun, mine = tmp_path / ".bins.ab12cd34.partial", tmp_path / "units" / ".bins.ab12cd34.partial"
+    begun.mkdir()
+    (begun / "bins.u1").write_bytes(b"0")
+    with Store(tmp_path, {}).opened():
+        assert (tmp_path / "bins" / "data.json").exists()
+        assert not begun.exists()
+    mine.mkdir()
+    with Store(tmp_path, {}).opened():
+        assert mine.exists()
+
+
+def test_a_folder_of_the_user_that_is_called_bins_is_no_mark(tmp_path: Path) -> None:
+    (tmp_path / "bins").mkdir()
+    (tmp_path / "bins" / "photo.jpg").write_text("mine")
+    with pytest.raises(StudyError, match="not of a study, such as bins"), Store(tmp_path, {}).opened():
+        pass
+    assert [path.name for path in tmp_path.rglob("*")] == ["bins", "photo.jpg"]
+
+
 def test_a_file_that_the_study_did_not_write_is_not_replaced(tmp_path: Path) -> None:
     with Store(tmp_path, {}).opened() as store:
         store.write("leaderboard.csv", b"first")

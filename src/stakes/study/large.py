@@ -16,11 +16,13 @@ import os
 import re
 import shutil
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import TYPE_CHECKING, Any, NamedTuple
+from zipfile import BadZipFile
 
 import narwhals as nw
 import numpy as np
@@ -29,6 +31,7 @@ from joblib import cpu_count
 from numpy.typing import NDArray
 
 import stakes
+from stakes._atomic import PARTIAL
 from stakes._dates import with_parts
 from stakes._expressions import parse
 from stakes._typing import Bools
@@ -37,17 +40,18 @@ from stakes.exceptions import StudyError
 from stakes.pool import Pool, PoolWriter
 from stakes.study.dataset import Dataset
 from stakes.study.files import check_finite, conform
+from stakes.study.store import BINS, BINS_MARK
 from stakes.table import table_of
 from stakes.tree.binning import Binning
 
 if TYPE_CHECKING:
     from stakes.study.data import StudyData
 
-__all__ = ["Parts", "Training", "bytes_of", "load_large", "opened", "records_in_memory"]
+__all__ = ["Parts", "Training", "bytes_of", "load_large", "opened", "records_in_memory", "reopened"]
 
 # What is in the folder besides the pool.
-ABOUT, FRAME, ARRAYS = "data.json", "records.arrow", "records.npz"
-FOLDER = "bins"
+ABOUT, FRAME, ARRAYS = BINS_MARK, "records.arrow", "records.npz"
+FOLDER = BINS
 # Memory of a process before it has any records; of a record that is studied; and of each of its features.
 PROCESS, RECORD, FEATURE = 700 << 20, 1200, 80
 # Shares of the records in memory: to train on, and to test on; the others are judged.
@@ -178,11 +182,14 @@ def load_large(
     """
     key = source.key()
     if (folder / ABOUT).exists():
-        if json.loads((folder / ABOUT).read_text())["key"] != key:
-            raise StudyError(f"{folder} has bins of other data, or of other options: choose another --out")
-        return opened(str(folder))
+        with _damage_told(folder):
+            if json.loads((folder / ABOUT).read_text())["key"] != key:
+                raise StudyError(f"{folder} has bins of other data, or of other options: choose another --out")
+        return reopened(folder)
+    if folder.exists():
+        raise StudyError(f"{folder} is there, and has no bins of a study: move it away, or choose another --out")
     folder.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = Path(mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
+    unfinished = Path(mkdtemp(dir=folder.parent, prefix=f".{folder.name}.", suffix=PARTIAL))
     try:
         _write(source, build, unfinished, parts, key)
         os.replace(unfinished, folder)
@@ -295,6 +302,27 @@ def _write_pool(
         for array in (bins, positive[rows], np.asarray(fp), np.asarray(fn)):
             digest.update(np.ascontiguousarray(array).data)
     return n_positive
+
+
+def reopened(folder: Path) -> StudyData:
+    """Return the data of a study that were written to a folder, or say that it is damaged."""
+    with _damage_told(folder):
+        data = opened(str(folder))
+        assert data.training is not None
+        assert len(data.training.pool) >= 0  # its files are as long as they should be
+    return data
+
+
+@contextmanager
+def _damage_told(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except StudyError:
+        raise
+    except (OSError, ValueError, KeyError, TypeError, BadZipFile, pl.exceptions.PolarsError) as error:
+        raise StudyError(
+            f"{folder} is damaged: remove it, and the same command with the same --memory makes it anew"
+        ) from error
 
 
 @lru_cache(maxsize=2)

@@ -10,6 +10,7 @@ import hashlib
 import io
 import json
 import re
+import shutil
 from collections.abc import Container, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,7 +22,7 @@ from filelock import FileLock, Timeout
 from stakes._atomic import PARTIAL, write_atomically
 from stakes.exceptions import StudyError
 
-__all__ = ["GOES_ON", "Store", "write_own"]
+__all__ = ["BINS", "BINS_MARK", "GOES_ON", "Store", "check_own", "write_own"]
 
 GOES_ON = "what is finished is kept, and the same command goes on from there"
 
@@ -29,12 +30,26 @@ CONFIG = "study.json"
 LOCK = "study.lock"
 UNITS = "units"
 # Where records are that do not go into memory.
-BINS = "bins"
+BINS, BINS_MARK = "bins", "data.json"
 # The files that were written next to these, with the digests of their content.
 WRITTEN = "written.json"
 # A file that was not finished, with the random letters of `tempfile`; and the file of a unit.
 UNFINISHED = re.compile(rf"\.(?P<name>.+)\.[a-z0-9_]{{8}}{re.escape(PARTIAL)}")
 UNIT = re.compile(r"(?P<key>.+)\.(?P<digest>[0-9a-f]{16})\.(?P<kind>parquet|skops)")
+
+
+def check_own(directory: Path) -> None:
+    """Refuse a directory with files in it that is not that of a study."""
+    if not directory.is_dir() or (directory / CONFIG).exists():
+        return
+    for path in directory.iterdir():
+        unfinished = UNFINISHED.fullmatch(path.name)
+        begun = unfinished is not None and unfinished["name"] in (CONFIG, BINS)
+        if not begun and path.name != LOCK and not (path.name == BINS and (path / BINS_MARK).exists()):
+            raise StudyError(
+                f"{directory} has files that are not of a study, such as {path.name}: choose another --out, which is "
+                "new or empty"
+            )
 
 
 class Store:
@@ -51,7 +66,7 @@ class Store:
     def opened(self) -> Iterator[Store]:
         """Check or make the directory, and keep other studies out of it."""
         try:
-            self._check_own()
+            check_own(self.directory)
             self.directory.mkdir(parents=True, exist_ok=True)
             with self._locked():
                 self._check_config()
@@ -60,18 +75,6 @@ class Store:
                 yield self
         except OSError as error:
             raise StudyError(f"cannot write to {self.directory}: {error.strerror or error}; {GOES_ON}") from error
-
-    def _check_own(self) -> None:
-        """Refuse a directory with files in it that is not that of a study."""
-        if not self.directory.is_dir() or (self.directory / CONFIG).exists():
-            return
-        for path in self.directory.iterdir():
-            unfinished = UNFINISHED.fullmatch(path.name)
-            if path.name not in (LOCK, BINS) and not (unfinished and unfinished["name"] == CONFIG):
-                raise StudyError(
-                    f"{self.directory} has files that are not of a study, such as {path.name}: choose another --out, "
-                    "which is new or empty"
-                )
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
@@ -112,12 +115,15 @@ class Store:
 
     def _sweep(self) -> None:
         """Remove the unfinished files of a study that was killed, and nothing else that may be in the directory."""
-        own = {CONFIG, WRITTEN, *_written(self.directory)}
+        own = {BINS, CONFIG, WRITTEN, *_written(self.directory)}
         for folder in (self.directory, self.directory / UNITS):
             for path in folder.iterdir():
                 found = UNFINISHED.fullmatch(path.name)
                 if found and (found["name"] in own if folder == self.directory else UNIT.fullmatch(found["name"])):
-                    path.unlink(missing_ok=True)
+                    if found["name"] == BINS and path.is_dir():
+                        shutil.rmtree(path, ignore_errors=True)
+                    elif path.is_file():
+                        path.unlink(missing_ok=True)
 
     def add(self, key: str, results: pl.DataFrame, model: bytes | None = None) -> None:
         """Add the results of a finished unit, and its model; the names of the files tell what must be in them."""

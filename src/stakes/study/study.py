@@ -22,7 +22,7 @@ from stakes.study.advice import headline
 from stakes.study.check import Check, look, refuse_leaks
 from stakes.study.data import StudyData, load_data
 from stakes.study.findings import Findings, find
-from stakes.study.large import FOLDER, opened
+from stakes.study.large import FOLDER, reopened
 from stakes.study.notebook import study_html
 from stakes.study.plan import RATIOS, Config, Unit, by_promise, plan_units
 from stakes.study.progress import Progress
@@ -341,7 +341,7 @@ def saved_study(directory: Path | str, *, data: Path | str | None = None, progre
         raise StudyError(f"{directory} is not the directory of a finished study of a file") from None
     bins, path = directory / FOLDER, data or source.pop("path")
     source.pop("path", None)
-    loaded = opened(str(bins)) if bins.is_dir() else load_data(path, **source)
+    loaded = reopened(bins) if bins.is_dir() else load_data(path, **source)
     return Study(loaded, out=directory, progress=progress, **config)
 
 
