@@ -43,6 +43,7 @@ REASONS = {
     "targets of other kinds": (
         r"Only binary classification is supported|multi(-?label|-?output|-?target|_target)|should be a 1d array"
         r"|y has one class only|Sparse data was passed for y|test_iris:|Regress|LinearRegression|is not a classifier"
+        r"|test_adaboost_decision_function"
     ),
     "internals of scikit-learn": r"no attribute '(splitter|_\w+|estimator_)'",
     "out-of-bag figures need no flag": (
@@ -54,6 +55,10 @@ REASONS = {
     "sample weights weigh, and do not draw": r"bootstrap_sample_weight|using_sample_weight|invalid_sample_weight",
     "weights of any size": r"sample_weight is up to .*which is not between|test_sample_weights_infinite",
     "costs and weights are asked for by default": r"test_default_request|missing_requests_for_sub_estimator\[Fixed",
+    "members answer by their probabilities": (
+        r"ConsumingClassifier\.predict_proba, which is used within BaggingClassifier\.(decision_function|predict_log)"
+        r"|ConsumingClassifier\\+\.predict_log_proba"
+    ),
     "tables only": r"Expected a table of 2 dimensions",
     "wording of errors": r"Regex pattern did not match",
 }
