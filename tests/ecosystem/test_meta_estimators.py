@@ -8,6 +8,7 @@ from typing import Any
 import joblib
 import numpy as np
 import pytest
+import skops.io
 from imblearn.ensemble import BalancedBaggingClassifier
 from scipy import sparse
 from sklearn import config_context
@@ -38,7 +39,7 @@ from stakes import (
 from stakes.encoded import EncodedClassifier
 from stakes.exceptions import CostsNeededError
 from stakes.metrics import make_cost_scorer, savings_score, total_cost
-from stakes.persist import dumps, loads
+from stakes.persist import TRUSTED, dumps, loads
 from stakes.sampling import SAMPLERS
 
 RNG = np.random.default_rng(0)
@@ -336,6 +337,23 @@ def test_members_are_the_same_by_every_backend_of_joblib(backend: str) -> None:
     expected = clone(model).fit(X, Y).predict_proba(X)
     with joblib.parallel_config(backend, n_jobs=2):
         np.testing.assert_array_equal(clone(model).fit(X, Y).predict_proba(X), expected)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        CostBaggingClassifier(**FEW),
+        CostBoostClassifier(**FEW),
+        CostDecisionClassifier(LogisticRegression(), calibration="isotonic", random_state=0),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_skops_loads_models_by_the_trusted_types_as_mlflow_does(model: Any) -> None:
+    fitted = clone(model).fit(X, Y, fp_cost=1, fn_cost=3)
+    loaded = skops.io.loads(skops.io.dumps(fitted), trusted=list(TRUSTED))
+    np.testing.assert_array_equal(loaded.predict_proba(X), fitted.predict_proba(X))
+    with pytest.raises(Exception, match="stakes"):  # without them it does not
+        skops.io.loads(skops.io.dumps(fitted))
 
 
 # Tags

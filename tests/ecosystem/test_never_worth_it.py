@@ -121,6 +121,10 @@ def test_calibration_takes_the_costs_of_weights_out_again_and_leaves_them_to_the
     assert model.with_decision(None).decision_.threshold == "half"  # without calibration
     chance = model.predict_proba(data.frame)[:, 1]
     assert chance.mean() == pytest.approx(data.target.mean(), rel=0.5)
+    new = make_transactions(4000, random_state=1)
+    costs = {"fp_cost": 5.0, "fn_cost": new.costs.fn}
+    by_half = (model.predict_proba(new.frame)[:, 1] > 0.5).astype(int)
+    assert model.score(new.frame, new.target, **costs) > savings_score(new.target, by_half, **costs) + 0.1
 
 
 def test_weights_and_calibration_with_a_threshold_that_knows_no_costs_are_refused() -> None:
