@@ -3,8 +3,10 @@
     python -m benchmarks.answers --imbalance STUDIES --costs STUDIES --simulated STUDIES --out docs/results
 
 writes `state-of-the-art.md`, the figure of every method on every data set (`state-of-the-art.parquet`), and diagrams.
-Each side of a question is a set of models. On each data set it is represented by the model that is best on out-of-fold
-records, and the two are compared on test records: data sets, not models, are what intervals are about.
+Each side of a question is a set of models. On each data set every method is represented by its model that is best on
+out-of-fold records, and judged on test records; a side has the mean of its methods. Not the best of them all: among
+thousands of models that one is lucky, and the side with more models has more luck. Methods are compared by the same
+decision, decisions within the same methods. Data sets, not models, are what intervals are about.
 """
 
 from __future__ import annotations
@@ -36,7 +38,8 @@ BAGGED = SINGLE & (pl.col("family") == "bagging")
 BOOSTED = SINGLE & (pl.col("family") == "boosting")
 GRADIENT = SINGLE & (pl.col("family") == "gradient boosting")
 IMBALANCED_LEARN = SINGLE & (pl.col("family") == "imbalanced-learn")
-IGNORING = SINGLE & ~IN_TRAINING & ~AFTERWARDS
+UNPRICED = SINGLE & ~IN_TRAINING
+AS_THEY_COME = ~AFTERWARDS & pl.col("calibration").is_null()
 VOTE, MEAN = pl.col("output") == "vote", pl.col("output") == "average"
 BY_T_CS = pl.col("threshold") == "cost"
 EQUAL = pl.col("vote_weight") == "equal"
@@ -48,9 +51,9 @@ def named(*names: str) -> pl.Expr:
     return pl.col("method").is_in(names) & SINGLE
 
 
-def bagged(prefix: str) -> pl.Expr:
-    """Return which models are ensembles of trees with a way of sampling, by the beginning of their names."""
-    return named(*(f"{prefix}{kind}" for kind in ("bg", "rf", "rdf")))
+def bagged(*prefixes: str) -> pl.Expr:
+    """Return which models are ensembles of trees with ways of sampling, by the beginning of their names."""
+    return named(*(f"{prefix}{kind}" for prefix in prefixes for kind in ("bg", "rf", "rdf"))) & SAME
 
 
 @dataclass(frozen=True)
@@ -60,59 +63,71 @@ class Question:
     asked: str
     this: pl.Expr
     other: pl.Expr
+    within: bool = False  # only methods that have models of both kinds
 
 
-ADABOOST = named("ab", "adamec", "cab")
+# A decision that all methods with scores have, so that none has more of them to choose from: they are compared by it.
+SAME = pl.col("calibration").is_not_null() & BY_T_CS
+ADABOOST = named("ab", "adamec", "cab") & SAME
+LEARNT_AGAIN = BAGGED & SAME
 QUESTIONS = (
-    Question("Costs used, against costs ignored", SINGLE & (IN_TRAINING | AFTERWARDS), IGNORING),
+    # Decisions: within the same methods.
+    Question("Costs used after training, against ignored", UNPRICED & SAME, UNPRICED & AS_THEY_COME, within=True),
+    Question("Costs after training, against in training only", UNPRICED & SAME, SINGLE & IN_TRAINING & AS_THEY_COME),
+    Question("Costs at both times, against after training only", SINGLE & IN_TRAINING & SAME, UNPRICED & SAME),
     Question(
-        "Costs after training only, against in training only",
-        SINGLE & ~IN_TRAINING & AFTERWARDS,
-        SINGLE & IN_TRAINING & ~AFTERWARDS,
+        "Members that vote by cost (`dm-`), against members that vote by label",
+        BAGGED & VOTE & (pl.col("member") == "cost") & (pl.col("threshold") == "half"),
+        BAGGED & VOTE & (pl.col("member") == "label") & (pl.col("threshold") == "half"),
+        within=True,
     ),
     Question(
-        "Costs at both times, against after training only",
-        SINGLE & IN_TRAINING & AFTERWARDS,
-        SINGLE & ~IN_TRAINING & AFTERWARDS,
+        "Majority threshold adjustment, against votes above one half",
+        BAGGED & VOTE & (pl.col("threshold") == "cost"),
+        BAGGED & VOTE & (pl.col("threshold") == "half"),
+        within=True,
     ),
     Question(
-        "Members that vote by cost (`dm-`), against members that do not",
-        BAGGED & (pl.col("member") == "cost"),
-        BAGGED & (pl.col("member") == "label"),
+        "Votes above T_cs, against calibrated probabilities above it", BAGGED & VOTE & BY_T_CS, LEARNT_AGAIN, True
     ),
     Question(
-        "Majority threshold adjustment, against probabilities above T_cs",
-        BAGGED & VOTE & (pl.col("threshold") != "half"),
-        BAGGED & MEAN & BY_T_CS,
+        "A tuned threshold, against T_cs", SINGLE & (pl.col("threshold") == "tuned"), SINGLE & BY_T_CS, within=True
     ),
-    Question("A tuned threshold, against T_cs", SINGLE & (pl.col("threshold") == "tuned"), SINGLE & BY_T_CS),
     Question(
-        "Calibrated probabilities, against those of the members",
-        SINGLE & MEAN & pl.col("calibration").is_not_null(),
-        SINGLE & MEAN & pl.col("calibration").is_null(),
+        "Calibrated probabilities above T_cs, against those of the members",
+        SINGLE & MEAN & SAME,
+        SINGLE & MEAN & BY_T_CS & pl.col("calibration").is_null(),
+        within=True,
     ),
     Question(
         "Weighted votes, against equal ones",
-        BAGGED & VOTE & ~pl.col("vote_weight").is_in(["equal", "pruned"]),
-        BAGGED & EQUAL,
+        BAGGED & VOTE & pl.col("vote_weight").is_in(["accuracy", "log_odds", "exp_odds", "squared_odds"]),
+        BAGGED & VOTE & EQUAL,
+        within=True,
     ),
-    Question("Pruned ensembles, against whole ones", BAGGED & (pl.col("vote_weight") == "pruned"), BAGGED & EQUAL),
-    Question("SMOTE, against under-sampling", bagged("s") | bagged("sp"), bagged("u") | bagged("up")),
-    Question("SMOTE, against over-sampling by copies", bagged("s") | bagged("sp"), bagged("o") | bagged("op")),
-    Question("Under-sampling, against a bootstrap of all", bagged("u") | bagged("up"), bagged("")),
+    Question(
+        "Pruned ensembles, against whole ones", BAGGED & (pl.col("vote_weight") == "pruned"), BAGGED & EQUAL, True
+    ),
+    # Methods: by the same decision.
+    Question("SMOTE, against under-sampling", bagged("s", "sp"), bagged("u", "up")),
+    Question("SMOTE, against over-sampling by copies", bagged("s", "sp"), bagged("o", "op")),
+    Question("Under-sampling, against a bootstrap of all", bagged("u", "up"), bagged("")),
+    Question("Over-sampling, against a bootstrap of all", bagged("o", "op"), bagged("")),
     Question("Cost-proportionate sampling, against a bootstrap of all", bagged("cpr"), bagged("")),
     Question("Weights by cost, against a bootstrap of all", bagged("w"), bagged("")),
     Question("Trees that split by cost, against the usual ones", bagged("cs"), bagged("")),
-    Question("Random forests, against bagging", named("rf"), named("bg")),
-    Question("AdaCost, against AdaBoost by T_cs", named("acost"), ADABOOST),
-    Question("All AdaBoosts with costs in training, against AdaBoost by T_cs", BOOSTED & IN_TRAINING, ADABOOST),
-    Question("AdaBoosts, against forests and bagging", BOOSTED, BAGGED),
-    Question("Gradient boosting, against forests and bagging", GRADIENT, BAGGED),
-    Question("Gradient boosting with costs in training, against without", named("wgb", "csgb"), named("gb", "lgbm")),
-    Question("imbalanced-learn's ensembles, against ours", IMBALANCED_LEARN, BAGGED),
-    Question("Logistic regression, against LightGBM", named("lr"), named("lgbm")),
-    Question("The blend of all models (`stack`), against LightGBM by T_cs", STACK, named("lgbm") & BY_T_CS),
-    Question("The blend of all models (`stack`), against the best single model out of fold", STACK, SINGLE),
+    Question("Random forests, against bagging", named("rf") & SAME, named("bg") & SAME),
+    Question("AdaCost, against AdaBoost", named("acost") & SAME, ADABOOST),
+    Question("All AdaBoosts with costs in training, against AdaBoost", BOOSTED & IN_TRAINING & SAME, ADABOOST),
+    Question("AdaBoost, against a random forest", ADABOOST, named("rf") & SAME),
+    Question("LightGBM, against a random forest", named("lgbm") & SAME, named("rf") & SAME),
+    Question("Boosting of small trees (`gb`), against LightGBM as it comes", named("gb") & SAME, named("lgbm") & SAME),
+    Question(
+        "Costs in gradient boosting (`wgb`, `csgb`), against `gb`", named("wgb", "csgb") & SAME, named("gb") & SAME
+    ),
+    Question("imbalanced-learn's ensembles, against a random forest", IMBALANCED_LEARN & SAME, named("rf") & SAME),
+    Question("Logistic regression, against LightGBM", named("lr") & SAME, named("lgbm") & SAME),
+    Question("The blend of all models (`stack`), against LightGBM", STACK, named("lgbm") & SAME),
 )
 
 
@@ -134,16 +149,43 @@ class Answer:
         return "yes" if self.low > 0 else "no" if self.high < 0 else "cannot be told"
 
 
-def best(source: Source, kind: pl.Expr) -> float | None:
-    """Return the test figure of the model of a kind that is best on out-of-fold records."""
-    rows = source.results.filter(kind, pl.col(OUT_OF_FOLD).is_not_null(), pl.col(TEST).is_not_null())
-    return None if rows.is_empty() else float(rows.sort(OUT_OF_FOLD, descending=True, maintain_order=True)[TEST][0])
+def chosen(source: Source, kind: pl.Expr) -> dict[str, float]:
+    """Return the test figure of each method's model of a kind that is best on out-of-fold records."""
+    rows = (
+        source.results.filter(kind, pl.col(OUT_OF_FOLD).is_not_null(), pl.col(TEST).is_not_null())
+        .sort(OUT_OF_FOLD, descending=True, maintain_order=True)
+        .group_by("method", maintain_order=True)
+        .first()
+    )
+    return dict(rows.select("method", TEST).iter_rows())
+
+
+def best(source: Source) -> float:
+    """Return the test figure of the single model that is best on out-of-fold records."""
+    rows = source.results.filter(SINGLE, pl.col(OUT_OF_FOLD).is_not_null(), pl.col(TEST).is_not_null())
+    return float(rows.sort(OUT_OF_FOLD, descending=True, maintain_order=True)[TEST][0])
 
 
 def answer(question: Question, sources: Sequence[Source]) -> Answer | None:
     """Return the answer over the data sets that have models of both kinds."""
-    pairs = [(best(source, question.this), best(source, question.other)) for source in sources]
-    return _answer(question.asked, [a - b for a, b in pairs if a is not None and b is not None])
+    differences = []
+    for source in sources:
+        this, other = chosen(source, question.this), chosen(source, question.other)
+        if question.within:
+            both = this.keys() & other.keys()
+            this, other = ({name: side[name] for name in both} for side in (this, other))
+        if this and other:
+            differences.append(float(np.mean([*this.values()]) - np.mean([*other.values()])))
+    return _answer(question.asked, differences)
+
+
+def blend(sources: Sequence[Source]) -> Answer | None:
+    """Return what the blend of all models saves against the best single one."""
+    pairs = [(chosen(source, STACK), best(source)) for source in sources]
+    return _answer(
+        "The blend of all models (`stack`), against the best single model out of fold",
+        [this["stack"] - other for this, other in pairs if this],
+    )
 
 
 def metacost(sources: Sequence[Source]) -> Answer | None:
@@ -153,9 +195,8 @@ def metacost(sources: Sequence[Source]) -> Answer | None:
         taught = source.results.filter(pl.col("name").str.starts_with("mc-")).head(1)
         if len(taught):
             teacher = taught["name"][0].removeprefix("mc-")
-            other = best(source, pl.col("name") == teacher)
-            if other is not None:
-                differences.append(float(taught[TEST][0]) - other)
+            other = [*chosen(source, pl.col("name") == teacher).values()]
+            differences += [float(taught[TEST][0]) - figure for figure in other]
     return _answer("MetaCost's tree, against the model that taught it", differences)
 
 
@@ -228,7 +269,7 @@ def table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
 
 def answers_table(sources: Sequence[Source]) -> str:
     """Return all questions with their answers."""
-    found = [answer(question, sources) for question in QUESTIONS] + [metacost(sources)]
+    found = [*(answer(question, sources) for question in QUESTIONS), blend(sources), metacost(sources)]
     head = ("question", "mean difference", "95% interval", "better on", "worse on", "it pays")
     return table(
         head,
@@ -249,24 +290,24 @@ def ranks_table(comparison: Comparison, n: int = 15) -> str:
     return table(("method", "average rank", "mean savings", "best on", "worse than the first by > 0.01"), rows)
 
 
-def parts_table(parts: dict[str, list[Source]], kinds: dict[str, pl.Expr]) -> str:
+def parts_table(parts: dict[str, list[Source]]) -> str:
     """Return the mean test figures of kinds of models in parts of the data sets."""
-    rows = []
+    rows, kinds = [], KINDS.values()
     for name, sources in parts.items():
-        found = [[value for source in sources if (value := best(source, kind)) is not None] for kind in kinds.values()]
+        found = [[np.mean([*side.values()]) for source in sources if (side := chosen(source, kind))] for kind in kinds]
         rows.append((name, len(sources), *(f"{np.mean(values):.3f}" if values else "" for values in found)))
-    return table(("", "data sets", *kinds), rows)
+    return table(("", "data sets", *KINDS), rows)
 
 
 KINDS = {
-    "costs ignored": IGNORING,
-    "`lr`": named("lr"),
-    "`lgbm`": named("lgbm"),
-    "forests, bagging": BAGGED & ~IN_TRAINING,
-    "sampled or weighted": BAGGED & IN_TRAINING,
-    "AdaBoosts": BOOSTED,
-    "gradient boosting": GRADIENT,
-    "imbalanced-learn": IMBALANCED_LEARN,
+    "`rf`, costs ignored": named("rf") & AS_THEY_COME,
+    "`rf`": named("rf") & SAME,
+    "`lr`": named("lr") & SAME,
+    "`lgbm`": named("lgbm") & SAME,
+    "sampled or weighted": BAGGED & IN_TRAINING & SAME,
+    "AdaBoosts": BOOSTED & SAME,
+    "gradient boosting": GRADIENT & SAME,
+    "imbalanced-learn": IMBALANCED_LEARN & SAME,
     "`stack`": STACK,
 }
 
@@ -329,7 +370,7 @@ def main() -> None:
                    f"{kind} components": components_table(compared[kind])}  # fmt: skip
         write_diagram(compared[kind], out / f"state-of-the-art-{kind}.svg")
     divided = {"imbalance": levels, "costs": domains}
-    tables |= {f"{kind} parts": parts_table(divided[kind](sources[kind]), KINDS) for kind in sources if kind in divided}
+    tables |= {f"{kind} parts": parts_table(divided[kind](sources[kind])) for kind in sources if kind in divided}
     everything = [source for studies in sources.values() for source in studies]
     tables["first methods"] = table(
         ("method", "mean savings of the choice with it"),
