@@ -23,12 +23,15 @@ TEACHERS = ("tree", "bg", "dm-srf", "wrf", "ab", "dab", "gb", "imblearn-brf")
 
 def each(methods):
     """Return the methods as parameters of a test, those that say nothing new marked as slow."""
-    return [
-        pytest.param(
-            m, id=m.name, marks=[pytest.mark.slow] if m.name[:3] == "mc-" and m.name[3:] not in TEACHERS else []
-        )
-        for m in methods
-    ]
+    return [pytest.param(m, id=m.name, marks=[pytest.mark.slow] if says_nothing_new(m.name) else []) for m in methods]
+
+
+def says_nothing_new(name):
+    """Whether a name differs from one that is tried in what other names have, too: a teacher, or features by chance."""
+    if name.startswith("mc-"):
+        return name[3:] not in TEACHERS
+    base = name.removeprefix("dm-")
+    return base.endswith(("rf", "rdf", "et")) and base not in ("rf", "rdf", "et", "wrf", "srf", "cprrdf")
 
 
 PAPER = [
