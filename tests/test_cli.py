@@ -105,7 +105,8 @@ def test_options_reach_the_study(here: Path, asked: dict[str, Any]) -> None:
         "--folds", 3, "--test", "tenure>30", "--time", "monthly_charges", "--train-costs",
         "record,class means", "--train-costs", "1:6", "--measure", "savings", "--max-fpr", 0.1, "--max-acted", 0.2,
         "--metacost", "none", "--decisions", "follow-costs", "--no-teams", "--refit", "all",
-        "--time-limit", 60, "--jobs", 2, "--dask", "tcp://x:1", "--out", "there", "--seed", 5, "--progress", "quiet",
+        "--feature-costs", "prices.csv", "--time-limit", 60, "--jobs", 2, "--dask", "tcp://x:1", "--out", "there",
+        "--seed", 5, "--progress", "quiet",
     )  # fmt: skip
     assert isinstance(result.exception, Asked)
     data = asked.pop("data")
@@ -116,7 +117,8 @@ def test_options_reach_the_study(here: Path, asked: dict[str, Any]) -> None:
     assert asked == {
         "methods": ["dm-*", "rf", "all"], "trees": 7, "folds": 3, "repeats": 4,
         "train_costs": ["record", "class means", "1:6"], "measure": "savings", "max_fpr": 0.1, "max_acted": 0.2,
-        "metacost": "none", "decisions": "follow-costs", "teams": False, "refit": "all", "time_limit": 60.0, "jobs": 2,
+        "metacost": "none", "decisions": "follow-costs", "teams": False, "refit": "all",
+        "feature_costs": Path("prices.csv"), "time_limit": 60.0, "jobs": 2,
         "dask": "tcp://x:1", "out": Path("there"), "seed": 5, "progress": "quiet",
     }  # fmt: skip
     asked.clear()
@@ -125,7 +127,8 @@ def test_options_reach_the_study(here: Path, asked: dict[str, Any]) -> None:
     assert asked == {
         "methods": ["quick"], "trees": 100, "folds": 5, "repeats": 1, "train_costs": ["record"], "measure": None,
         "max_fpr": None, "max_acted": None, "metacost": "best", "decisions": "all", "teams": True, "refit": "learning",
-        "time_limit": None, "jobs": None, "dask": None, "out": Path("churn-study"), "seed": 0, "progress": "plain",
+        "feature_costs": None, "time_limit": None, "jobs": None, "dask": None, "out": Path("churn-study"), "seed": 0,
+        "progress": "plain",
     }  # fmt: skip
 
 

@@ -7,7 +7,9 @@ import json
 import numpy as np
 import polars as pl
 import pytest
+from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, StratifiedKFold
 
 from stakes import (
     CostBaggingClassifier,
@@ -18,11 +20,14 @@ from stakes import (
     CostTreeClassifier,
     Decision,
     MetaCostClassifier,
+    list_methods,
     make_classifier,
 )
 from stakes.delivered import DeliveredClassifier
 from stakes.exceptions import CostsError
 from stakes.feature_costs import FeatureCosts, load_feature_costs
+from stakes.metrics import make_cost_scorer, total_cost
+from stakes.persist import dumps, loads
 
 FEATURES = ["age", "tsh", "t3", "fti"]
 BLOOD = {"age": 1, "tsh": (20, "blood"), "t3": {"price": 9, "group": "blood"}, "blood": 2, "fti": (0, ["tsh", "t3"])}
@@ -211,6 +216,46 @@ def test_models_that_are_no_trees_of_the_engine_pay_for_all_they_are_given():
     team.fit(full, y)
     needed = FeatureCosts.of(BLOOD, FEATURES).paid(team.features_used(full))
     assert np.array_equal(team.acquisition_cost(full, feature_costs=BLOOD), needed)
+
+
+OF_TREES = [m.name for m in list_methods() if m.family in ("tree", "bagging", "boosting")]
+
+
+@pytest.mark.parametrize("name", OF_TREES)
+def test_all_methods_of_trees_take_prices_by_name(name):
+    classifier = make_classifier(name, feature_costs=BLOOD, price_exponent=0.5)
+    assert classifier.feature_costs_ == BLOOD
+    assert clone(classifier).feature_costs_ == BLOOD
+
+
+@pytest.mark.parametrize("name", ["tree", "rf", "csrdf", "ab", "mc-rf", "easy"])
+def test_models_with_prices_are_the_same_from_a_file(name):
+    frame, y = records()
+    members = {} if name == "tree" else {"n_estimators": 3}
+    model = make_classifier(name, feature_costs=BLOOD, random_state=0, **members).fit(
+        frame, y, fp_cost=100, fn_cost=500
+    )
+    again = loads(dumps(model))
+    assert again.feature_costs_ == BLOOD
+    assert np.array_equal(again.acquisition_cost(frame), model.acquisition_cost(frame))
+    assert again.acquisition_cost(frame).max() > 0
+
+
+def test_a_search_finds_the_cheapest_exponent_with_what_is_paid():
+    frame, y = records()
+    tree = CostTreeClassifier(criterion="entropy", max_depth=2, feature_costs=BLOOD, fp_cost=10, fn_cost=40)
+    scorer = make_cost_scorer(total_cost, fp_cost=10, fn_cost=40)
+    found = GridSearchCV(tree, {"price_exponent": [0.0, 3.0]}, scoring=scorer, cv=3).fit(frame, y)
+    by_hand = []
+    for exponent in (0.0, 3.0):
+        costs = []
+        for train, test in StratifiedKFold(3).split(frame, y):
+            model = clone(tree).set_params(price_exponent=exponent).fit(frame[train], y[train])
+            mistakes = total_cost(y[test], model.predict(frame[test]), fp_cost=10, fn_cost=40)
+            costs.append(mistakes + model.acquisition_cost(frame[test]).sum())
+        by_hand.append(-np.mean(costs))
+    assert found.cv_results_["mean_test_score"] == pytest.approx(by_hand)
+    assert by_hand[0] != by_hand[1]
 
 
 def test_a_delivered_model_finds_its_columns_and_has_its_prices():

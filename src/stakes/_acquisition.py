@@ -41,8 +41,9 @@ class AcquisitionMixin:
         """
         raise NotImplementedError
 
-    def _own_feature_costs(self) -> Any:
-        """Return the prices among the parameters; None where there are none."""
+    @property
+    def feature_costs_(self) -> Any:
+        """The prices of features among the parameters; None where there are none."""
         return getattr(self, "feature_costs", None)
 
     def acquisition_cost(self, X: Any, *, feature_costs: Any = None, values: str = "known") -> Floats:
@@ -75,7 +76,7 @@ class AcquisitionMixin:
         """
         check_is_fitted(self)
         check_value("values", values, VALUES)
-        given = self._own_feature_costs() if feature_costs is None else feature_costs
+        given = self.feature_costs_ if feature_costs is None else feature_costs
         if given is None:
             raise CostsError("the prices of features are not known: pass feature_costs=")
         used = self.features_used(X)

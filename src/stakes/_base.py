@@ -234,6 +234,8 @@ class CostClassifier(AcquisitionMixin, ExplainMixin, ClassifierMixin, BaseEstima
     ) -> float:
         """Return the savings: 1 - cost / the cheaper of all-negative and all-positive decisions.
 
+        Where the classifier has prices of features, what records pay for them counts as cost.
+
         Parameters
         ----------
         X : array-like or data frame of shape (n_records, n_features)
@@ -265,6 +267,7 @@ class CostClassifier(AcquisitionMixin, ExplainMixin, ClassifierMixin, BaseEstima
             (predicted == self.classes_[self._positive]).astype(int),
             fp_cost=fp - tn,
             fn_cost=fn - tp,
+            acquisition_cost=0.0 if self.feature_costs_ is None else self.acquisition_cost(X),
             sample_weight=sample_weight,
         )
 

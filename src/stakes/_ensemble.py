@@ -74,8 +74,10 @@ class EnsembleClassifier(RoutesToEstimator, MemberClassifier):
             return self._default_tree
         return self.estimator if isinstance(self.estimator, CostTreeClassifier) else None
 
-    def _own_feature_costs(self) -> Any:
-        return getattr(self._tree or self.estimator, "feature_costs", None)
+    @property
+    def feature_costs_(self) -> Any:
+        """The prices of features among the parameters of the member; None where there are none."""
+        return getattr(self._tree or self.estimator, "feature_costs_", None)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -412,8 +412,30 @@ class MemberClassifier(RoutesMetadata, CostClassifier):
             Models that are no trees of this package ask for all features of all records.
         """
         check_is_fitted(self)
-        features = self._read(X, reset=False)
-        return self.members_.features_used(features, self.n_features_in_, self._n_threads, self.reader_.members)
+        return self.features_used_by([self.cut_.decision], X)[0]
+
+    def features_used_by(self, decisions: Sequence[Decision], X: Any) -> list[Bools]:
+        """Return which features each decision asks for, as `features_used`; the same array where members are the same.
+
+        Parameters
+        ----------
+        decisions : sequence of Decision
+        {X}
+
+        Returns
+        -------
+        used : list of ndarray of bool of shape (n_records, n_features)
+        """
+        reader, features = self._reader(decisions), self._read(X, reset=False)
+        found: dict[bytes | None, Bools] = {}
+        used = []
+        for decision in decisions:
+            members = reader.members_for(decision)
+            key = None if members is None else members.tobytes()
+            if key not in found:
+                found[key] = self.members_.features_used(features, self.n_features_in_, self._n_threads, members)
+            used.append(found[key])
+        return used
 
     def read(
         self,

@@ -218,6 +218,13 @@ def study(
     refit: Annotated[
         Refit, typer.Option(help="Train the delivered model on the learning records, or on the test records, too.")
     ] = Refit.learning,
+    feature_costs: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Prices of features, which count as cost: CSV with feature, price and group, or JSON or TOML.",
+        ),
+    ] = None,
     time_limit: Annotated[
         float | None,
         typer.Option(min=0, metavar="SECONDS", help="Start no further ensemble after this; the most promising first."),
@@ -285,6 +292,7 @@ def study(
             decisions=decisions.value,
             teams=teams,
             refit=refit.value,
+            feature_costs=feature_costs,
             time_limit=time_limit,
             jobs=jobs,
             dask=dask,
@@ -463,6 +471,8 @@ def apply(
                 f"Mistakes are expected to cost {money(done.expected_cost)}, which is {money(done.expected_saving)} "
                 "less than acting on none."
             )
+        if done.paid is not None:
+            say(f"Features cost {money(done.paid)}, {money(done.paid / done.n_records)} per record.")
 
 
 @app.command()

@@ -175,6 +175,11 @@ class DeliveredClassifier(AcquisitionMixin, ExplainMixin, ClassifierMixin, BaseE
         check_is_fitted(self)
         return np.asarray(self.model.features_used(self._columns(X)))
 
+    @property
+    def feature_costs_(self) -> Any:
+        """The prices of features; None where there are none."""
+        return getattr(self.model, "feature_costs_", None) if self.feature_costs is None else self.feature_costs
+
     def acquisition_cost(self, X: Any, *, feature_costs: Any = None, values: str = "known") -> Floats:
         """Return what is paid for the features of each record; parameters as in `CostTreeClassifier`."""
         return super().acquisition_cost(self._columns(X), feature_costs=feature_costs, values=values)
@@ -241,11 +246,19 @@ class DeliveredClassifier(AcquisitionMixin, ExplainMixin, ClassifierMixin, BaseE
         fp_cost: ArrayLike | None = None,
         fn_cost: ArrayLike | None = None,
     ) -> float:
-        """Return the savings: 1 - cost / the cheaper of all-negative and all-positive decisions."""
+        """Return the savings: 1 - cost / the cheaper of all-negative and all-positive decisions.
+
+        What records pay for features with prices counts as cost.
+        """
         predicted = self.predict(X, fp_cost=fp_cost, fn_cost=fn_cost)
         costs = self._costs(X, {"fp_cost": fp_cost, "fn_cost": fn_cost})
         known = {name: self.model.constant_costs_[name] if cost is None else cost for name, cost in costs.items()}
         is_positive = (np.asarray(y) == self.labels[1]).astype(int)
+        paid = 0.0 if self.feature_costs_ is None else self.acquisition_cost(X)
         return savings_score(
-            is_positive, (predicted == self.labels[1]).astype(int), **known, sample_weight=sample_weight
+            is_positive,
+            (predicted == self.labels[1]).astype(int),
+            **known,
+            acquisition_cost=paid,
+            sample_weight=sample_weight,
         )

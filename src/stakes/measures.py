@@ -31,6 +31,7 @@ class Sums(NamedTuple):
     negatives: float
     all_fn: float  # C_FN of all positives: the cost of doing nothing
     all_fp: float  # C_FP of all negatives: the cost of acting on everything
+    paid: Floats | float = 0.0  # for the features of all records, whether they are acted on or not
 
     @classmethod
     def of(cls, acted: Floats, everyone: Floats) -> Sums:
@@ -45,10 +46,10 @@ def amounts(positive: Bools, costs: Costs) -> Floats:
     return np.column_stack([positive, ~positive, np.where(positive, fn, 0.0), np.where(positive, 0.0, fp), fp])
 
 
-def sums_of(outcome: Bools, positive: Bools, costs: Costs) -> Sums:
-    """Return the sums for each row of `outcome`."""
+def sums_of(outcome: Bools, positive: Bools, costs: Costs, paid: Floats | float = 0.0) -> Sums:
+    """Return the sums for each row of `outcome`; `paid` is what features cost per record."""
     amount = amounts(positive, costs)
-    return Sums.of(add_up(outcome, amount), amount.sum(axis=0))
+    return Sums.of(add_up(outcome, amount), amount.sum(axis=0))._replace(paid=positive.size * paid)
 
 
 def share_of(part: ArrayLike, whole: ArrayLike) -> Floats:
@@ -113,8 +114,8 @@ class Measure:
 
 
 def cost(s: Sums) -> Floats:
-    """Return the total cost of the mistakes."""
-    return s.all_fn - s.found + s.wasted
+    """Return the total cost of the mistakes, and of features."""
+    return s.all_fn - s.found + s.wasted + s.paid
 
 
 def savings(s: Sums) -> Floats:
@@ -134,12 +135,12 @@ def amount_detected(s: Sums) -> Floats:
 
 def profit(s: Sums) -> Floats:
     """Return what acting brings in over doing nothing."""
-    return s.found - s.wasted
+    return s.found - s.wasted - s.paid
 
 
 def roi(s: Sums) -> Floats:
-    """Return profit over expenditure, C_FP of all that are acted on."""
-    return share_of(profit(s), s.spent)
+    """Return profit over expenditure: C_FP of all that are acted on, and features."""
+    return share_of(profit(s), s.spent + s.paid)
 
 
 def tpr(s: Sums) -> Floats:

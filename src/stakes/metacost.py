@@ -192,7 +192,8 @@ class MetaCostClassifier(RoutesMetadata, CostClassifier):
             if self.out_of_bag is None:
                 self._relabel_out_of_fold(unfitted, records, options, int(rng.integers(2**31)))
         self.relabelled_fraction_ = float(np.mean(self.relabelled_ != self._decode(positive)))
-        final = seeded(small_tree() if self.final_estimator is None else self.final_estimator, rng)
+        tree = small_tree().set_params(feature_costs=self.feature_costs_)
+        final = seeded(tree if self.final_estimator is None else self.final_estimator, rng)
         if np.unique(self.relabelled_).size < 2:
             # The cheapest is to decide all records alike, which few classifiers can be taught.
             final = DummyClassifier(strategy="most_frequent")
@@ -233,8 +234,10 @@ class MetaCostClassifier(RoutesMetadata, CostClassifier):
             fitted = self._teach(clone(teacher), records.take(counted[train]), options)
             self.relabelled_[counted[held_out]] = _labels(fitted, some)
 
-    def _own_feature_costs(self) -> Any:
-        return getattr(self.estimator_, "feature_costs", None)
+    @property
+    def feature_costs_(self) -> Any:
+        """The prices of features among the parameters of the final model; those of the teacher for the default one."""
+        return getattr(self.final_estimator or self.estimator, "feature_costs_", None)
 
     def features_used(self, X: Any) -> Bools:
         """Return which features the final model asks for; parameters as in `CostTreeClassifier.features_used`."""

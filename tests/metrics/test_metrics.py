@@ -249,3 +249,15 @@ def test_no_threshold_costs_less_than_the_tuned_one(rows):
     threshold = tuned_threshold(y, score, fp_cost=3, fn_cost=fn)
     tuned = total_cost(y, score > threshold, fp_cost=3, fn_cost=fn)
     assert tuned == min(total_cost(y, score > t, fp_cost=3, fn_cost=fn) for t in (-1, *score))
+
+
+def test_what_is_paid_for_features_counts_as_cost_and_not_in_the_baseline():
+    y, decided, paid = [1, 1, 0, 0], [1, 0, 1, 0], [1.0, 2.0, 3.0, 4.0]
+    costs = {"fp_cost": 5, "fn_cost": [20, 95, 20, 20]}
+    assert total_cost(y, decided, **costs, acquisition_cost=paid) == 100 + 10
+    assert total_cost(y, decided, **costs, acquisition_cost=paid, sample_weight=[1, 1, 2, 0]) == 105 + 9
+    assert total_cost(y, decided, **costs, acquisition_cost=2) == 108
+    assert savings_score(y, decided, **costs, acquisition_cost=paid) == pytest.approx(1 - 110 / 10)
+    assert cost_reduction(y, decided, **costs, acquisition_cost=paid) == pytest.approx(1 - 110 / 115)
+    with pytest.raises(CostsError, match="acquisition_cost"):
+        total_cost(y, decided, **costs, acquisition_cost=[1, 2])

@@ -13,6 +13,7 @@ from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_sco
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from stakes import CostTreeClassifier
 from stakes.exceptions import CostsNeededError
 from stakes.metrics import (
     amount_detected,
@@ -277,3 +278,11 @@ def test_scorers_clone_pickle_and_say_what_they_are(frauds):
     # A change to one is not a change to its copy.
     search.scoring.set_score_request(sample_weight=True)
     assert scorer.requests["sample_weight"] is None
+
+
+def test_scorers_and_score_count_what_a_model_with_prices_pays():
+    X, y = np.array([[1.0], [2.0], [3.0], [4.0]]), [0, 0, 1, 1]
+    tree = CostTreeClassifier(feature_costs=[0.25]).fit(X, y, fp_cost=1, fn_cost=4)
+    assert make_cost_scorer(total_cost, fp_cost=1, fn_cost=4)(tree, X, y) == -1.0
+    assert make_cost_scorer(total_cost, fp_cost=1, fn_cost=4, acquisition_cost=0)(tree, X, y) == 0.0
+    assert tree.score(X, y) == make_cost_scorer(savings_score, fp_cost=1, fn_cost=4)(tree, X, y) == pytest.approx(0.5)

@@ -103,9 +103,16 @@ class Reader:
     @property
     def members(self) -> NDArray[np.intp] | None:
         """The members whose votes count, where an ensemble is pruned; None where all do."""
-        weights = [self.member_weights_.get((s.vote_weight, s.member, s.leaf)) for s in self.sources]
+        return self._members_of(self.sources)
+
+    def members_for(self, decision: Decision) -> NDArray[np.intp] | None:
+        """Return the members whose votes count for one decision, where that prunes the ensemble; None where all do."""
+        return self._members_of(self._sources([decision]))
+
+    def _members_of(self, sources: Sequence[Source]) -> NDArray[np.intp] | None:
+        weights = [self.member_weights_.get((s.vote_weight, s.member, s.leaf)) for s in sources]
         known = [weight for weight in weights if weight is not None]
-        return np.flatnonzero(np.any(known, axis=0)) if len(known) == len(self.sources) else None
+        return np.flatnonzero(np.any(known, axis=0)) if len(known) == len(sources) else None
 
     def fit(self, assignment: LeafAssignment, records: Records, out_of_bag: Bools | None = None) -> Self:
         """Choose the thresholds of members, and find their errors, on records with known classes.

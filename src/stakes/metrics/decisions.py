@@ -26,6 +26,7 @@ def total_cost(
     fn_cost: ArrayLike,
     tp_cost: ArrayLike = 0.0,
     tn_cost: ArrayLike = 0.0,
+    acquisition_cost: ArrayLike = 0.0,
     sample_weight: ArrayLike | None = None,
     pos_label: Any = 1,
 ) -> float:
@@ -34,6 +35,9 @@ def total_cost(
     Parameters
     ----------
     {decisions}
+    acquisition_cost : float or array-like of shape (n_records,), default=0
+        What was paid for the features of each record, such as `CostTreeClassifier.acquisition_cost` tells; deciding all
+        records alike needs none.
 
     Returns
     -------
@@ -47,7 +51,7 @@ def total_cost(
     100.0
     """
     bill = Bill.of(y_true, [y_pred], fp_cost, fn_cost, tp_cost, tn_cost, sample_weight, pos_label)
-    return bill.total(bill.acted[0])
+    return bill.total(bill.acted[0]) + _paid(acquisition_cost, sample_weight, bill)
 
 
 @documented
@@ -59,6 +63,7 @@ def savings_score(
     fn_cost: ArrayLike,
     tp_cost: ArrayLike = 0.0,
     tn_cost: ArrayLike = 0.0,
+    acquisition_cost: ArrayLike = 0.0,
     sample_weight: ArrayLike | None = None,
     pos_label: Any = 1,
 ) -> float:
@@ -67,6 +72,9 @@ def savings_score(
     Parameters
     ----------
     {decisions}
+    acquisition_cost : float or array-like of shape (n_records,), default=0
+        What was paid for the features of each record, such as `CostTreeClassifier.acquisition_cost` tells; deciding all
+        records alike needs none.
 
     Returns
     -------
@@ -85,7 +93,8 @@ def savings_score(
     0.5
     """
     bill = Bill.of(y_true, [y_pred], fp_cost, fn_cost, tp_cost, tn_cost, sample_weight, pos_label)
-    return float(savings_of(bill.total(bill.acted[0]), *bill.baselines))
+    cost = bill.total(bill.acted[0]) + _paid(acquisition_cost, sample_weight, bill)
+    return float(savings_of(cost, *bill.baselines))
 
 
 @documented
@@ -97,6 +106,7 @@ def cost_reduction(
     fn_cost: ArrayLike,
     tp_cost: ArrayLike = 0.0,
     tn_cost: ArrayLike = 0.0,
+    acquisition_cost: ArrayLike = 0.0,
     sample_weight: ArrayLike | None = None,
     pos_label: Any = 1,
 ) -> float:
@@ -105,6 +115,9 @@ def cost_reduction(
     Parameters
     ----------
     {decisions}
+    acquisition_cost : float or array-like of shape (n_records,), default=0
+        What was paid for the features of each record, such as `CostTreeClassifier.acquisition_cost` tells; deciding all
+        records alike needs none.
 
     Returns
     -------
@@ -122,7 +135,14 @@ def cost_reduction(
     0.5833
     """
     bill = Bill.of(y_true, [y_pred], fp_cost, fn_cost, tp_cost, tn_cost, sample_weight, pos_label)
-    return float(savings_of(bill.total(bill.acted[0]), bill.total(False), bill.total(True)))
+    cost = bill.total(bill.acted[0]) + _paid(acquisition_cost, sample_weight, bill)
+    return float(savings_of(cost, bill.total(False), bill.total(True)))
+
+
+def _paid(acquisition_cost: ArrayLike, sample_weight: ArrayLike | None, bill: Bill) -> float:
+    """Return what was paid for the features of all records."""
+    n = bill.if_negative.size
+    return float(record_weights(sample_weight, n) @ per_record(acquisition_cost, "acquisition_cost", n))
 
 
 @documented

@@ -21,7 +21,7 @@ __all__ = ["CostScorer", "make_cost_scorer", "taken_by"]
 
 LOSSES = (total_cost, expected_cost)
 NO_ALIASES: dict[str, Any] = {}
-METADATA_NAMES = (*COST_NAMES, "amount", "benefit", "contact_cost")
+METADATA_NAMES = (*COST_NAMES, "acquisition_cost", "amount", "benefit", "contact_cost")
 
 
 def make_cost_scorer(
@@ -149,6 +149,8 @@ class CostScorer:
         answer = getattr(estimator, self.response_method)(X, **{alias: costs[name] for name, alias in names.items()})
         if self.response_method == "predict_proba":
             answer = answer[:, list(estimator.classes_).index(given.get("pos_label", estimator.classes_[-1]))]
+        if "acquisition_cost" in _metadata_of(self.metric) and getattr(estimator, "feature_costs_", None) is not None:
+            given.setdefault("acquisition_cost", estimator.acquisition_cost(X))
         return self._sign * self._score_func(y_true, answer, **given)
 
     # scikit-learn's TunedThresholdClassifierCV tries thresholds of its own: it asks scorers for these three.

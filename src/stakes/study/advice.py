@@ -104,7 +104,8 @@ def _expected(summary: Summary) -> str:
     between = f"(90% sure: {low} to {high})"
     if measure.name == "cost":
         total = money(1000 * expected["value"])
-        return f"On new records its mistakes are expected to cost {value} per record {between}, {total} per 1,000."
+        what = "its mistakes" if chosen.get("paid") is None else "its mistakes and features"
+        return f"On new records {what} are expected to cost {value} per record {between}, {total} per 1,000."
     per = " per record" if measure.name == "profit" else ""
     return f"On new records it is expected to reach {measure.words} of {value}{per} {between}."
 
@@ -122,7 +123,8 @@ def headline(summary: Summary) -> str:
             model_words(rival["name"]): rival["cost"] for rival in found["rivals"] if rival["name"] != own["name"]
         }
         listed = ", ".join(f"{other} {money(cost / n)}" for other, cost in others.items())
-        lines.append(f"Cost per record on the test records: the model {money(own['cost'] / n)}, {listed}.")
+        features = "" if chosen.get("paid") is None else f" ({money(chosen['paid'])} of it for features)"
+        lines.append(f"Cost per record on the test records: the model {money(own['cost'] / n)}{features}, {listed}.")
     by = chosen["train_costs"]
     trained = "" if by == "none" else f", trained by {by} costs"
     lines.append(f"The model: {advice.model}{trained}. {chosen['reason']}")

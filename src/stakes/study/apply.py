@@ -37,6 +37,7 @@ __all__ = ["Applied", "apply_model", "score_to_probability"]
 T = TypeVar("T")
 
 DECISION = ("decision", "score", "threshold")
+PAID = ("features_paid", "features_missing")
 EXPECTED = ("probability", "expected_cost_if_positive", "expected_cost_if_negative", "expected_saving")
 BATCH = 1 << 16
 # Columns that have moved are told one by one up to this many.
@@ -54,6 +55,7 @@ class Applied:
     # Of the mistakes among these decisions; None where costs or probabilities are not known.
     expected_cost: float | None
     expected_saving: float | None  # how much less that is than acting on no record
+    paid: float | None  # for the features that decisions asked for; None where features have no prices
     notes: list[str]  # what a reader should know
 
 
@@ -96,7 +98,9 @@ def apply_model(
           score calibrated on the out-of-fold records of the study;
         - `expected_cost_if_positive`, (1 - probability) times the cost of a false positive, and
           `expected_cost_if_negative`, probability times the cost of a false negative;
-        - `expected_saving`: how much less the decision is expected to cost than not to act; 0 for the negative ones.
+        - `expected_saving`: how much less the decision is expected to cost than not to act; 0 for the negative ones;
+        - where features have prices, `features_paid`, what the values cost that the decision asked for, and
+          `features_missing`, what it would cost to buy those that it asked for and that are missing.
     fp_cost, fn_cost : str or float, default=None
         Today's costs: numbers, or arithmetic over the columns of the new file. Those of the study by default.
     keep : iterable of str, default=None
@@ -169,6 +173,7 @@ class Total(NamedTuple):
     n_losing: int = 0  # to act on, though that is expected to cost more than it saves
     if_left: float = 0.0  # the expected cost of acting on none
     saving: float = 0.0
+    paid: float = 0.0  # for features
 
     def plus(self, other: Total) -> Total:
         """Return the sums of both."""
@@ -185,6 +190,7 @@ def _applied(task: _Task, total: Total, *, limited: bool) -> Applied:
         positive=task.labels[1],
         expected_cost=total.if_left - total.saving if task.expects else None,
         expected_saving=total.saving if task.expects else None,
+        paid=total.paid if task.priced else None,
         notes=[*task.notes, *task.changes()],
     )
 
@@ -286,7 +292,7 @@ class _Task:
         of_costs = {name for cost in self.costs.values() for name in cost.columns} - self.after
         known = {**info.get("cost_columns", {}), **self.kinds}
         self.needed = {name: known.get(name, "number") for name in dict.fromkeys([*self.kinds, *sorted(of_costs)])}
-        self.keep = _kept(keep, columns, data.name, (*DECISION, *EXPECTED, *self.reasons))
+        self.keep = _kept(keep, columns, data.name, (*DECISION, *EXPECTED, *PAID, *self.reasons))
         self.unread = [name for name in columns if name not in self.needed and name not in self.keep]
         for path, what in ((data.path, "the records themselves"), (model, "the model itself")):
             if out.exists() and path is not None and (out.samefile(path) or path.resolve() in out.resolve().parents):
@@ -299,6 +305,7 @@ class _Task:
                     f"{cost.what} {cost.text!r}: {unknown[0]!r} is known only afterwards, and the model has no "
                     "estimate of it for this cost, which did not use it in the study"
                 )
+        self.priced = getattr(self.model, "feature_costs_", None) is not None
         self.positive = _positive_label(self.model)
         negative = next(label for label in self.model.classes_ if label != self.positive)
         self.labels = tuple(info.get("classes", (str(negative), str(self.positive))))
@@ -356,6 +363,8 @@ class _Task:
 
     def _total(self, decided: pl.DataFrame) -> Total:
         total = Total(len(decided), int((decided.get_column("decision") == self.labels[1]).sum()))
+        if self.priced:
+            total = total._replace(paid=float(decided.get_column(PAID[0]).sum()))
         if not self.expects:
             return total
         saving, if_left = (decided.get_column(name).to_numpy() for name in ("expected_saving", EXPECTED[2]))
@@ -391,6 +400,9 @@ class _Task:
             fp, fn = Costs(fp=costs["fp_cost"], fn=costs["fn_cost"]).arrays(n)
             act, leave = (1.0 - p) * fp, p * fn
             found |= dict(zip(EXPECTED, (p, act, leave, np.where(positive, leave - act, 0.0)), strict=True))
+        if self.priced:
+            kinds = ("known", "missing")
+            found |= {name: self.model.acquisition_cost(X, values=v) for name, v in zip(PAID, kinds, strict=True)}
         if self.reasons:
             moved = self.model.explain(X, **costs).reasons(len(self.reasons))
             for i, name in enumerate(self.reasons):

@@ -15,11 +15,13 @@ from numpy.typing import NDArray
 from stakes._typing import Floats
 from stakes.decision.decision import Decision
 from stakes.decision.readings import Readings, Source
+from stakes.feature_costs import FeatureCosts
 from stakes.records import Records
 from stakes.study.columns import OUT_OF_FOLD, TEST, schema, unpack_scores
 from stakes.study.judging import judge, make_rows
 from stakes.study.leaderboard import TEAM_FAMILY
 from stakes.study.plan import REAL, Config
+from stakes.study.prices import unpack_used
 from stakes.teams.blends import BLENDS, Blend, cross_fit
 
 __all__ = ["Pool", "blend_rows"]
@@ -42,9 +44,10 @@ class Pool:
     rows: list[dict[str, Any]]  # of the results that have scores
     learning: Floats  # out-of-fold
     test: Floats  # by the models trained on all learning records
+    costs: FeatureCosts  # prices of features, if there are any
 
     @classmethod
-    def of(cls, results: pl.DataFrame) -> Pool:
+    def of(cls, results: pl.DataFrame, costs: FeatureCosts) -> Pool:
         """Return the models of the first repeat that have scores and decide by the real costs."""
         kept = results.filter(
             pl.col(f"{TEST}_score").is_not_null(), pl.col("repeat") == 0, pl.col("decision_costs") == REAL
@@ -54,7 +57,17 @@ class Pool:
             part: np.column_stack([unpack_scores(row[f"{part}_score"]) for row in rows]) if rows else np.empty((0, 0))
             for part in (OUT_OF_FOLD, TEST)
         }
-        return cls(rows, scores[OUT_OF_FOLD], scores[TEST])
+        return cls(rows, scores[OUT_OF_FOLD], scores[TEST], costs)
+
+    def paid(self, blend: Blend) -> dict[str, Floats]:
+        """Return what features cost per record that some model of a blend asks for, on both parts."""
+        if not self.costs:
+            return {}
+        found = {}
+        for part in (OUT_OF_FOLD, TEST):
+            used = [unpack_used(self.rows[i][f"{part}_used"], len(self.costs.features)) for i in blend.used]
+            found[part] = np.array([self.costs.paid(np.logical_or.reduce(used)).mean()])
+        return found
 
     def fit(self, name: str, records: Records) -> Blend:
         """Return the blend that is delivered: chosen on all learning records."""
@@ -87,6 +100,6 @@ def blend_rows(
             "decision_costs": REAL,
             "description": f"{WORDS[name]}, above T_cs",
         }
-        rows += make_rows(about, decisions, judged, readings, records, config, **tested)
+        rows += make_rows(about, decisions, judged, readings, records, config, **tested, paid=pool.paid(blend))
         blends[NAMES[name]] = blend
     return pl.DataFrame(rows, schema=schema(config.measure)), blends

@@ -105,37 +105,55 @@ class Candidates(ABC):
 
 
 class MeanLoss(Candidates):
-    """Models whose loss is a mean over records: what their mistakes cost; see `blocks` for `block`."""
+    """Models whose loss is a mean over records: what their mistakes cost; see `blocks` for `block`.
 
-    def __init__(self, outcomes: Bools, positive: Bools, costs: Costs, block: Blocks) -> None:
+    `paid` is what each model costs per record besides, for features.
+    """
+
+    def __init__(
+        self, outcomes: Bools, positive: Bools, costs: Costs, block: Blocks, paid: Floats | float = 0.0
+    ) -> None:
         fp, fn = costs.arrays(positive.size)
         saved = np.where(positive, fn, -fp)[:, None]  # by acting on a record
         # Single precision is enough for the sums of blocks, and twice as fast.
         self._saved = block_sums(outcomes, saved, block)[0].astype(np.float32)
         self._none = np.bincount(block, weights=np.where(positive, fn, 0.0))
         self._size = np.bincount(block).astype(np.float64)
+        self._paid = paid
         self.n_blocks = self._size.size
 
     def losses(self, times: Floats) -> Floats:
         """Return mean losses; see `Candidates`."""
         saved = (times.astype(np.float32) @ self._saved.T).astype(np.float64)
-        return ((times @ self._none)[:, None] - saved) / (times @ self._size)[:, None]
+        return ((times @ self._none)[:, None] - saved) / (times @ self._size)[:, None] + self._paid
 
 
 class AnyLoss(Candidates):
-    """Models whose loss is any function of `Sums`, made of `stakes.measures.amounts`."""
+    """Models whose loss is any function of `Sums`, made of `stakes.measures.amounts`; `paid` as in `MeanLoss`."""
 
-    def __init__(self, outcomes: Bools, amount: Floats, block: Blocks, loss: Callable[[Sums], Floats]) -> None:
+    def __init__(
+        self,
+        outcomes: Bools,
+        amount: Floats,
+        block: Blocks,
+        loss: Callable[[Sums], Floats],
+        paid: Floats | float = 0.0,
+    ) -> None:
         self._acted = block_sums(outcomes, amount, block)
         self._everyone = block_sums(np.ones((1, block.size), np.bool_), amount, block)[:, 0]
         self._loss = loss
+        self._paid = paid
         self.n_blocks = self._everyone.shape[1]
 
     def losses(self, times: Floats) -> Floats:
         """Return the losses; see `Candidates`."""
         acted = np.stack([times @ amount.T for amount in self._acted], axis=-1)
         everyone = times @ self._everyone.T
-        return np.array([self._loss(Sums.of(a, e)) for a, e in zip(acted, everyone, strict=True)])
+        return np.array([self._loss(self._sums(a, e)) for a, e in zip(acted, everyone, strict=True)])
+
+    def _sums(self, acted: Floats, everyone: Floats) -> Sums:
+        sums = Sums.of(acted, everyone)
+        return sums._replace(paid=(sums.positives + sums.negatives) * self._paid)
 
 
 @dataclass(frozen=True)

@@ -63,6 +63,8 @@ def schema(measure: str) -> dict[str, Any]:
         "follows_costs": pl.Boolean,
         "n_tuned": pl.Int64,
         **{f"{part}_{name}": pl.Float64 for part in PARTS for name in measures_of(measure)},
+        # What is paid for features, per record; it is part of the costs above.
+        **{f"{part}_paid": pl.Float64 for part in PARTS},
         # Rates of the delivered decision on the learning records: what limits are held against.
         "limit_fpr": pl.Float64,
         "limit_acted": pl.Float64,
@@ -76,6 +78,8 @@ def schema(measure: str) -> dict[str, Any]:
         **{f"{part}_outcome": pl.Binary for part in PARTS},
         # Scores before calibration of models that may join a team.
         **{f"{part}_score": pl.Binary for part in PARTS},
+        # The features that these ask of each record, where features have prices: a bit for each.
+        **{f"{part}_used": pl.Binary for part in PARTS},
     }
 
 

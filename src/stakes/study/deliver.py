@@ -79,7 +79,12 @@ class Delivery:
             inner = self._single(row, everything)
         probability = None if row["probability"] is None else PlattLogit(**json.loads(row["probability"]))
         return DeliveredClassifier(
-            inner, self.data.labels, self.data.frame.columns, probability, self._foreseen_costs(everything)
+            inner,
+            self.data.labels,
+            self.data.frame.columns,
+            probability,
+            self._foreseen_costs(everything),
+            self.config.feature_costs,
         )
 
     def _foreseen_costs(self, everything: bool) -> dict[str, ForeseenCost]:

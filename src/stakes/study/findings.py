@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from stakes.decision.decision import Decision
 from stakes.delivered import DeliveredClassifier
+from stakes.feature_costs import FeatureCosts
 from stakes.measures import sums_of
 from stakes.metacost import small_tree
 from stakes.persist import dumps
@@ -101,7 +102,7 @@ def find(results: pl.DataFrame, data: StudyData, config: Config, store: Store) -
     folds = data.folds(config.folds, repeat=0, seed=config.seed)
     judged = folds.all_judged
     learning = prepared.learning.take(judged)
-    pool = Pool.of(results)
+    pool = Pool.of(results, FeatureCosts.of(config.feature_costs, data.frame.columns))
     blends: dict[str, Blend] = {}
     if config.teams and data.costs is not None:
         rows, blends = blend_rows(pool, learning, folds.fold[judged], prepared.test, config)
@@ -136,9 +137,10 @@ def _taught(
     taught = unpack([packed], len(learning))[0].astype(np.int64)
     if taught.min() == taught.max():
         return None, f"all records are decided alike: {'act' if taught[0] else 'do not act'}"
-    tree = small_tree(config.seed).fit(learning.X, taught)
-    outcome: NDArray[np.bool_] = tree.predict(test.X) == 1
-    measured = figures(TEST, sums_of(outcome[None], test.positive, test.costs), config.measure)
+    tree = small_tree(config.seed).set_params(feature_costs=config.feature_costs)
+    outcome: NDArray[np.bool_] = tree.fit(learning.X, taught).predict(test.X) == 1
+    paid = 0.0 if config.feature_costs is None else tree.acquisition_cost(test.X).mean()
+    measured = figures(TEST, sums_of(outcome[None], test.positive, test.costs, paid), config.measure)
     decision = Decision(output="average")
     found = {
         "repeat": 0,
@@ -155,6 +157,7 @@ def _taught(
         "follows_costs": False,
         "n_tuned": row["n_tuned"],
         **{name: float(values[0]) for name, values in measured.items()},
+        f"{TEST}_paid": float(paid),
         "digest": json.dumps(["mc", row["name"]]),
         f"{TEST}_outcome": pack(outcome),
     }

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stakes._typing import Bools
+from stakes._typing import Bools, Floats
 from stakes.decision.calibration import CALIBRATIONS, fit_calibration
 from stakes.decision.cuts import Cut, apply_cuts, fit_cuts
 from stakes.decision.decision import Decision
@@ -24,7 +24,7 @@ from stakes.decision.readings import Readings
 from stakes.measures import MEASURES, sums_of
 from stakes.records import Records
 from stakes.study.choice import allowed_share
-from stakes.study.columns import OUT_OF_FOLD, TEST, figures, follows_costs, n_tuned, pack, plain_cut
+from stakes.study.columns import OUT_OF_FOLD, PARTS, TEST, figures, follows_costs, n_tuned, pack, plain_cut
 from stakes.study.plan import Config
 
 __all__ = ["Judged", "judge", "make_rows"]
@@ -98,11 +98,14 @@ def make_rows(
     *,
     test_readings: Readings | None = None,
     test: Records | None = None,
+    paid: Mapping[str, Floats] | None = None,
 ) -> list[dict[str, Any]]:
     """Return a row for each decision; the columns are those of `stakes.study.columns`.
 
-    `about` is what all rows have in common; the rest is as in `judge`.
+    `about` is what all rows have in common, `paid` what features cost per record by each decision, on both parts; the
+    rest is as in `judge`.
     """
+    paid = {part: np.zeros(len(decisions)) for part in PARTS} | dict(paid or {})
     rows: list[dict[str, Any]] = [
         {
             **asdict(decision),
@@ -113,9 +116,9 @@ def make_rows(
         }
         for decision in decisions
     ]
-    _measure(rows, OUT_OF_FOLD, decisions, judged.outcomes, readings, records, config.measure)
+    _measure(rows, OUT_OF_FOLD, decisions, judged.outcomes, readings, records, config.measure, paid)
     if judged.tested is not None and test is not None and test_readings is not None:
-        _measure(rows, TEST, decisions, judged.tested, test_readings, test, config.measure)
+        _measure(rows, TEST, decisions, judged.tested, test_readings, test, config.measure, paid)
     if judged.limited is not None:
         found = figures("limit", sums_of(judged.limited, records.positive, records.costs), config.measure)
         for i, row in enumerate(rows):
@@ -132,9 +135,11 @@ def _measure(
     readings: Readings,
     records: Records,
     measure: str,
+    paid: Mapping[str, Floats],
 ) -> None:
     """Write all measures of a part into the rows."""
-    for column, values in figures(part, sums_of(outcomes, records.positive, records.costs), measure).items():
+    sums = sums_of(outcomes, records.positive, records.costs, paid[part])
+    for column, values in {f"{part}_paid": paid[part], **figures(part, sums, measure)}.items():
         for row, value in zip(rows, values, strict=True):
             row[column] = float(value)
     # Calibrations keep the order of scores: one figure for each source.

@@ -43,7 +43,8 @@ def one_row_each(results: pl.DataFrame, config: Config) -> pl.DataFrame:
         + (pl.col("train_costs") != "none").cast(pl.Int64)
     )
     table = table.sort(_kind(), "n_tuned", special, maintain_order=True).with_row_index("complexity")
-    alike = ["digest", "decision_costs"]
+    # Equal decisions on different features differ in what these cost.
+    alike = ["digest", "decision_costs", *(f"{part}_paid" for part in PARTS)]
     if MEASURES[config.measure].of_sums is None:  # equal outcomes do not make equal scores
         alike += [f"{part}_{config.measure}" for part in PARTS]
     size = pl.format(" ({})", "tree").fill_null("")

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from typing import Any
 
 from stakes.catalog import Method, list_methods
 from stakes.costs import Costs
@@ -61,6 +62,7 @@ class Config:
     decisions: str = "all"  # or "follow-costs": those that follow the costs of the day
     teams: bool = True  # whether models may also decide together
     refit: str = "learning"  # what the delivered model is trained on: or "all", with the test records
+    feature_costs: dict[str, Any] | None = None  # the prices of features: see `stakes.study.prices`
     seed: int = 0
 
     def __post_init__(self) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from stakes._typing import Bools
+from stakes._typing import Bools, Floats
 from stakes.measures import MEASURES, Sums, amounts, sums_of
 from stakes.records import Records
 from stakes.study.choice import AnyLoss, Bootstrap, Candidates, Choice, MeanLoss, Rule, blocks, choose
@@ -111,16 +111,16 @@ def _candidates(known: pl.DataFrame, records: Records, config: Config, block: ND
     each = [unpack([p[min(r, len(p) - 1)] for p in packed], n) for r in range(repeats)]
     outcomes = np.concatenate(each, axis=1)
     rows = np.tile(np.arange(n), repeats)
-    repeated, again = records.take(rows), block[rows]
+    repeated, again, paid = records.take(rows), block[rows], known[f"{OUT_OF_FOLD}_paid"].to_numpy()
     if config.measure in BY_COST:
-        return MeanLoss(outcomes, repeated.positive, repeated.costs, again)
+        return MeanLoss(outcomes, repeated.positive, repeated.costs, again, paid)
     of_sums, sign = MEASURES[config.measure].of_sums, -1 if config.higher_is_better else 1
     assert of_sums is not None
 
     def loss(sums: Sums) -> NDArray[np.float64]:
         return sign * of_sums(sums)
 
-    return AnyLoss(outcomes, amounts(repeated.positive, repeated.costs), again, loss)
+    return AnyLoss(outcomes, amounts(repeated.positive, repeated.costs), again, loss, paid)
 
 
 def _figures(losses: tuple[float, float, float], records: Records, config: Config) -> tuple[float, float, float]:
@@ -171,11 +171,16 @@ def _reason(choice: Choice, bootstrap: Bootstrap, rows: list[dict[str, Any]], re
 
 
 def interval_of(
-    outcomes: Bools, records: Records, config: Config, groups: NDArray[np.int64] | None = None
+    outcomes: Bools,
+    records: Records,
+    config: Config,
+    groups: NDArray[np.int64] | None = None,
+    paid: Floats | float = 0.0,
 ) -> list[tuple[float, float]]:
     """Return the 95% bootstrap interval of each model's figure on records, per record where it is a total.
 
-    All models see the same draws, so that their intervals can be compared.
+    All models see the same draws, so that their intervals can be compared. `paid` is what each pays per record for
+    features.
     """
     rng = np.random.default_rng([config.seed, FIGURES])
     of_sums = MEASURES[config.measure].of_sums
@@ -183,23 +188,30 @@ def interval_of(
         return []
     block = blocks(len(records), rng, groups)
     if config.measure == "cost":
-        candidates: Candidates = MeanLoss(outcomes, records.positive, records.costs, block)
+        candidates: Candidates = MeanLoss(outcomes, records.positive, records.costs, block, paid)
     else:
         n = len(records) if config.measure == "profit" else 1
-        candidates = AnyLoss(outcomes, amounts(records.positive, records.costs), block, lambda s: of_sums(s) / n)
+        amount = amounts(records.positive, records.costs)
+        candidates = AnyLoss(outcomes, amount, block, lambda s: of_sums(s) / n, paid)
     drawn = Bootstrap.of(candidates, rng).drawn
     return [(float(low), float(high)) for low, high in np.quantile(drawn, [0.025, 0.975], axis=0).T]
 
 
 def drawn_costs(
-    outcomes: Bools, records: Records, config: Config, groups: NDArray[np.int64] | None = None
+    outcomes: Bools,
+    records: Records,
+    config: Config,
+    groups: NDArray[np.int64] | None = None,
+    paid: Floats | float = 0.0,
 ) -> NDArray[np.float64]:
     """Return the total cost of each row of outcomes on records drawn with replacement, for all on the same draws.
+
+    `paid` is what each row pays per record for features.
 
     Returns
     -------
     costs : ndarray of shape (n_models, n_draws)
     """
     rng = np.random.default_rng([config.seed, FIGURES])
-    candidates = MeanLoss(outcomes, records.positive, records.costs, blocks(len(records), rng, groups))
+    candidates = MeanLoss(outcomes, records.positive, records.costs, blocks(len(records), rng, groups), paid)
     return len(records) * Bootstrap.of(candidates, rng).drawn.T

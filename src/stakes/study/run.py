@@ -26,6 +26,7 @@ from stakes.decision.decision import Decision
 from stakes.decision.options import decisions_for
 from stakes.decision.readings import Readings
 from stakes.exceptions import StakesWarning
+from stakes.feature_costs import FeatureCosts
 from stakes.pool import Pool, draws_from_pool, fit_pool
 from stakes.records import Records
 from stakes.study.columns import OUT_OF_FOLD, TEST, follows_costs, pack_scores, schema
@@ -33,6 +34,7 @@ from stakes.study.data import StudyData
 from stakes.study.folds import Folds
 from stakes.study.judging import judge, make_rows
 from stakes.study.plan import REAL, TREES, Config, Unit, training_costs
+from stakes.study.prices import Paid, pack_used
 from stakes.table import table_of
 from stakes.tree.binning import Binned, Binning
 
@@ -135,7 +137,10 @@ def make_unit_classifier(config: Config, unit: Unit, n_jobs: int | None = None) 
     family = family_of(unit.method)
     members = {"n_estimators": config.trees} if family in ("bagging", "boosting") else {}
     tree = {} if unit.tree is None else TREES[unit.tree]
-    classifier: MemberClassifier = make_classifier(unit.method, random_state=seed, **members, **tree)
+    # Other models pay for all features that they are given.
+    takes_prices = "feature_costs" in list_methods().filter(name=unit.method)[0].make.names
+    prices = {"feature_costs": config.feature_costs} if config.feature_costs and takes_prices else {}
+    classifier: MemberClassifier = make_classifier(unit.method, random_state=seed, **members, **tree, **prices)
     nested = [(name, name.rsplit("__", 1)[-1], value) for name, value in classifier.get_params().items()]
     # Units run side by side: models inside, such as LightGBM, must not take all cores each.
     changed = {name: n_jobs for name, last, _ in nested if last == "n_jobs"}
@@ -238,15 +243,18 @@ class _Run:
         self.decisions: list[Decision] = []
         self.parts: dict[str, list[Readings]] = {setting: [] for setting in settings}
         self.test: dict[str, Readings] = {}
+        self.paid: dict[str, Paid] = {}
 
     def read(self, model: Any, k: int) -> None:
         """Read the records of a fold by the model of the fold."""
         self.decisions = self.decisions or self._wanted(model)
+        self._pay(OUT_OF_FOLD, model, self.folds.judged(k))
         for setting, parts in self.parts.items():
             parts.append(self._read(model, self.prepared[setting].learning, self.folds.judged(k)))
 
     def read_test(self, model: Any) -> None:
         """Read the test records by the model that is trained on all learning records."""
+        self._pay(TEST, model)
         self.test = {s: self._read(model, prepared.test) for s, prepared in self.prepared.items()}
 
     def _read(self, model: Any, records: Records, rows: Rows | None = None) -> Readings:
@@ -254,6 +262,18 @@ class _Run:
         X = features_for(self.unit.method, records, rows)
         readings: Readings = model.read(self.decisions, X, fp_cost=known.fp, fn_cost=known.fn)
         return readings
+
+    def _pay(self, part: str, model: Any, rows: Rows | None = None) -> None:
+        """Count what records pay for features, where these have prices."""
+        if self.config.feature_costs is None:
+            return
+        prepared = next(iter(self.prepared.values()))
+        records = prepared.test if part == TEST else prepared.learning
+        if part not in self.paid:
+            costs = FeatureCosts.of(self.config.feature_costs, records.X.binning.names_)
+            self.paid[part] = Paid(costs, self.decisions, len(records))
+        X = features_for(self.unit.method, records, rows)
+        self.paid[part].add(model, X, np.arange(len(records)) if rows is None else rows)
 
     def _wanted(self, model: Any) -> list[Decision]:
         wanted = [o.decision for o in decisions_for(model) if o.decision.member in self.unit.members]
@@ -286,7 +306,8 @@ class _Run:
             "tree": self.unit.tree,
             "decision_costs": setting,
         }
-        rows = make_rows(about, self.decisions, found, readings, records, self.config, **tested)
+        paid = {part: paid.per_record for part, paid in self.paid.items()}
+        rows = make_rows(about, self.decisions, found, readings, records, self.config, **tested, paid=paid)
         plain = team_decision(self.decisions)
         for row, decision in zip(rows, self.decisions, strict=True):
             by_cost = decision.member != "label" and about["family"] != "boosting"
@@ -296,6 +317,8 @@ class _Run:
                 row[f"{OUT_OF_FOLD}_score"] = pack_scores(readings.scores[source])
                 if tested:
                     row[f"{TEST}_score"] = pack_scores(self.test[setting].scores[source])
+                for part, paid in self.paid.items():
+                    row[f"{part}_used"] = pack_used(paid.used if part == TEST else paid.used[judged])
         return rows
 
 

@@ -20,11 +20,13 @@ from stakes.measures import MEASURES
 from stakes.persist import dumps
 from stakes.study.advice import headline
 from stakes.study.check import Check, look, refuse_leaks
+from stakes.study.columns import PARTS
 from stakes.study.data import StudyData, load_data
 from stakes.study.findings import Findings, find
 from stakes.study.large import FOLDER, reopened
 from stakes.study.notebook import study_html
 from stakes.study.plan import RATIOS, Config, Unit, by_promise, plan_units
+from stakes.study.prices import study_prices
 from stakes.study.progress import Progress
 from stakes.study.report import write_report
 from stakes.study.run import run_unit
@@ -38,7 +40,7 @@ __all__ = ["Study", "StudyResult", "saved_study"]
 # What is told of data, and does not change results.
 NO_RESULTS = ("notes", "source", "checks")
 # Columns that only the study itself can read.
-INNER = ("out_of_fold_outcome", "test_outcome", "out_of_fold_score", "test_score", "digest")
+INNER = (*(f"{part}_{name}" for part in PARTS for name in ("outcome", "score", "used")), "digest")
 
 
 @dataclass(frozen=True, repr=False)
@@ -128,6 +130,9 @@ class Study:
     refit : {"learning", "all"}, default="learning"
         What the delivered model is trained on: the learning records, or the test records, too. The figures on test
         records are those of the former.
+    feature_costs : dict or path, default=None
+        The prices of features, as in `CostTreeClassifier`, or a file with them: trees trade them against gain, and what
+        models pay for features counts as cost wherever they are compared.
     time_limit : float, default=None
         Seconds after which no further ensemble is started; the most promising come first. The same study again goes
         on with the others.
@@ -171,6 +176,7 @@ class Study:
         decisions: str = "all",
         teams: bool = True,
         refit: str = "learning",
+        feature_costs: Any = None,
         time_limit: float | None = None,
         jobs: int | None = None,
         dask: str | None = None,
@@ -196,6 +202,7 @@ class Study:
             decisions=decisions,
             teams=teams,
             refit=refit,
+            feature_costs=study_prices(feature_costs, data),
             seed=seed,
         )
         self.time_limit = time_limit
@@ -309,7 +316,7 @@ class Study:
         model = findings.deliver()
         summary = summarise(findings, model, **left_out) | {"checks": [check._asdict() for check in checks]}
         results = findings.results.drop(INNER)
-        leaderboard = findings.leaderboard().drop(INNER)
+        leaderboard = findings.leaderboard().drop(INNER, strict=False)
         store.write_frame("results.parquet", results)
         written = leaderboard.with_columns(pl.col("same_as").list.join("; "))
         store.write("leaderboard.csv", written.write_csv().encode())

@@ -112,6 +112,7 @@ def _question(findings: Findings) -> dict[str, Any]:
         "train_costs": sorted(findings.table["train_costs"].unique().to_list()),
         "decisions": config.decisions,
         "refit": config.refit,
+        "feature_costs": config.feature_costs,
         "metacost": config.metacost,
         "seed": config.seed,
     }
@@ -128,6 +129,7 @@ def _chosen(findings: Findings) -> dict[str, Any] | None:
         **_identity(row),
         "out_of_fold": row[f"{OUT_OF_FOLD}_{measure}"],
         "test": row[f"{TEST}_{measure}"],
+        "paid": None if findings.config.feature_costs is None else row[f"{TEST}_paid"],
         **{name: row[f"{TEST}_{name}"] for name in ("tpr", "fpr", "acted", "auc")},
         "expected": expected and {"value": expected.value, "low": expected.low, "high": expected.high},
         "optimism": found.optimism,
@@ -161,7 +163,8 @@ def _board(findings: Findings, part: str) -> list[dict[str, Any]]:
     known = ordered.filter(pl.col(f"{TEST}_outcome").is_not_null())
     rows = known.filter((pl.col("rank") <= LISTED) | pl.struct("name").is_first_distinct()).to_dicts()
     outcomes = unpack([row[f"{TEST}_outcome"] for row in rows], len(test)) if rows else np.empty((0, len(test)), bool)
-    intervals = interval_of(outcomes, test, config, findings.test_groups())
+    paid = np.array([row[f"{TEST}_paid"] for row in rows])
+    intervals = interval_of(outcomes, test, config, findings.test_groups(), paid)
     found: list[Any] = intervals or [None] * len(rows)  # scores have none
     differences = (findings.recommendation and findings.recommendation.differences) or {}
     return [
@@ -221,7 +224,8 @@ def _money(findings: Findings) -> dict[str, Any]:
     known = [(row, money["chosen"]), *((r, p) for r, p in zip(models, priced, strict=True) if r[f"{TEST}_outcome"])]
     alike = np.repeat([[False], [True]], n, axis=1)
     outcomes = np.concatenate([alike, unpack([r[f"{TEST}_outcome"] for r, _ in known], n)])
-    none, every, own, *drawn = drawn_costs(outcomes, test, config, findings.test_groups())
+    paid = np.array([0.0, 0.0, *(r[f"{TEST}_paid"] for r, _ in known)])
+    none, every, own, *drawn = drawn_costs(outcomes, test, config, findings.test_groups(), paid)
     money["chosen"] |= _between(own)
     for policy in money["policies"]:
         policy["saved"] = _between((1 - policy["share"]) * none + policy["share"] * every - own)
@@ -289,11 +293,12 @@ def _curves(row: dict[str, Any], model: DeliveredClassifier, test: Records) -> d
     gain = gain_curve(y, score, **given)
     reliability = reliability_curve(y, np.clip(decided.probability, 0.0, 1.0))
     point = operating_point(y, decided.positive.astype(np.int64))
+    sums = sums_of(decided.positive[None], test.positive, costs, row[f"{TEST}_paid"])
     return {
         "name": row["name"],
         "label": f"{row['name']}: {row['description']}",
         "train_costs": row["train_costs"],
-        "cost": float(MEASURES["cost"].of_sums(sums_of(decided.positive[None], test.positive, costs))[0]),  # type: ignore[misc]
+        "cost": float(MEASURES["cost"].of_sums(sums)[0]),  # type: ignore[misc]
         "cost_curve": _thinned(threshold=np.clip(curve.thresholds, 0.0, 1.0), cost=curve.cost),
         "threshold": float(threshold[0]) if threshold.size and (threshold == threshold[0]).all() else None,
         "roc": _thinned(fpr=roc.fpr, tpr=roc.tpr),
@@ -353,13 +358,14 @@ def _moved(row: dict[str, Any], model: DeliveredClassifier, test: Records, seed:
 def _sensitivity(model: DeliveredClassifier, test: Records, most: float) -> list[dict[str, Any]]:
     """Return what the recommended model would save if the costs were half or double, without training it again."""
     rows = []
+    paid = 0.0 if model.feature_costs_ is None else model.acquisition_cost(test.X.X).mean()
     for what, factor in [("none", 1.0), *((w, f) for w in ("fn_cost", "fp_cost") for f in (0.5, 2.0))]:
         on_fp, on_fn = (factor if what == name else 1.0 for name in ("fp_cost", "fn_cost"))
         changed, thought = (
             Costs(fp=on_fp * np.asarray(c.fp), fn=on_fn * np.asarray(c.fn)) for c in (test.costs, test.known)
         )
         outcome = model.decide(test.X.X, fp_cost=thought.fp, fn_cost=thought.fn).positive
-        sums = sums_of(outcome[None], test.positive, changed)
+        sums = sums_of(outcome[None], test.positive, changed, paid)
         of_sums = MEASURES["cost"].of_sums
         assert of_sums is not None
         cost = float(of_sums(sums)[0])
