@@ -20,18 +20,15 @@ import polars as pl
 from stakes._typing import Bools, Floats, Int32s
 from stakes.exceptions import CostsError
 
-__all__ = ["FREE", "FeatureCosts", "Prices", "load_feature_costs"]
+__all__ = ["FeatureCosts", "Prices", "load_feature_costs"]
 
 
 class Prices(NamedTuple):
-    """The items that features need, as arrays for compiled code; empty where nothing has a price."""
+    """The items that features need, as arrays for compiled code."""
 
     first: Int32s  # (n_features + 1,): where the items of each feature begin in `needed`
     needed: Int32s  # items
     price: Floats  # of each item; infinite for what cannot be bought
-
-
-FREE = Prices(np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0))
 
 
 @dataclass(frozen=True)
@@ -101,10 +98,10 @@ class FeatureCosts:
         return len(self.items) > 0
 
     @cached_property
-    def prices(self) -> Prices:
-        """The prices as arrays for compiled code."""
+    def prices(self) -> Prices | None:
+        """The prices as arrays for compiled code; None where nothing has a price."""
         if not self:
-            return FREE
+            return None
         first = np.cumsum([0, *(len(needed) for needed in self.needs)]).astype(np.int32)
         needed = np.array([item for needed in self.needs for item in needed], dtype=np.int32)
         return Prices(first, needed, self.price)

@@ -10,7 +10,7 @@ import numpy as np
 
 from stakes._jit import inlined, kernel, tell_before_compiling
 from stakes._typing import Bytes, Floats, Int32s, Ints
-from stakes.feature_costs import FREE, Prices
+from stakes.feature_costs import Prices
 from stakes.tree.criteria import COST, GINI, check_criterion, node_loss
 from stakes.tree.histogram import NARROW, Histograms, add, add_feature, add_narrow, narrow_down, subtract
 from stakes.tree.nodes import BINS, MISSING, FeatureBins, Nodes
@@ -43,12 +43,12 @@ def grow(
     features: Int32s,
     feature_bins: FeatureBins,
     settings: Settings,
-    prices: Prices = FREE,
+    prices: Prices | None = None,
 ) -> Nodes:
     """Grow a tree on the records of positive multiplicity.
 
     `weight` is empty, or has the weight of one copy of each record; for the cost criterion it includes the cost.
-    `features` are the ones this tree may use, `prices` those of all features.
+    `features` are the ones this tree may use, `prices` those of all features, if they have any.
     """
     tell_before_growing()
     check_criterion(settings.criterion)
@@ -139,7 +139,7 @@ def _grow(
     features: Int32s,
     feature_bins: FeatureBins,
     settings: Settings,
-    prices: Prices,
+    prices: Prices | None,
 ) -> tuple[Nodes, int, int, float]:
     """Return arrays with room for all nodes, how many nodes and sets there are, and the scale of weights and gains."""
     criterion, max_depth = settings.criterion, settings.max_depth
@@ -193,12 +193,13 @@ def _grow(
     bounds = np.empty((1 if is_free else room, 2), np.float64)
     bounds[0, 0], bounds[0, 1] = 0.0, 1.0
 
-    # What each feature still costs in a node, and what that goes by.
-    trade, is_priced = settings.trade, prices.first.shape[0] > 0
-    toll = np.empty(feature_bins.n_bins.shape[0] if is_priced else 0, np.float64)
-    paid = np.empty(prices.price.shape[0], np.bool_)
-    parent = np.empty(room if is_priced else 1, np.int32)
-    parent[0] = -1
+    # What each feature still costs in a node, and what that goes by. Without prices, nothing of this is compiled.
+    toll, trade = None, settings.trade
+    if prices is not None:
+        toll = np.empty(feature_bins.n_bins.shape[0], np.float64)
+        paid = np.empty(prices.price.shape[0], np.bool_)
+        parent = np.empty(room, np.int32)
+        parent[0] = -1
 
     # Nodes to be looked at: number, first and last row, depth, slot of the histogram (-1: none), in the copy or not.
     pending = np.empty((room + 1, 6), np.int64)
@@ -231,7 +232,7 @@ def _grow(
         loss_here = node_loss(criterion, float(weights[node, 1]), float(weights[node, 0]))
         least, most = (0.0, 1.0) if is_free else (bounds[node, 0], bounds[node, 1])
         totals = Totals(weights[node, 1], weights[node, 0], counts[node, 0] + counts[node, 1], least, most, lightest)
-        if is_priced:
+        if prices is not None:
             amount = 1.0
             if trade.rule == TOTAL_COST:
                 amount = scale * (counts[node, 0] * trade.negative + counts[node, 1] * trade.positive)
@@ -276,7 +277,7 @@ def _grow(
             missing = LEFT if left_is_larger else RIGHT
         feature[node] = best.feature
         left[node] = first
-        if is_priced:
+        if prices is not None:
             parent[first] = parent[second] = node
         threshold[node] = cut
         missing_left[node] = missing == LEFT

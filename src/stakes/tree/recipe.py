@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stakes._typing import Floats, Int8s
-from stakes.feature_costs import FREE, FeatureCosts, Prices
+from stakes.feature_costs import FeatureCosts, Prices
 from stakes.records import Records
 from stakes.tree.criteria import CRITERIA
 from stakes.tree.growing import Settings, grow
@@ -152,9 +152,9 @@ class TreeRecipe:
             raise ValueError(f"monotonic_cst is about feature {feature}, which has categories: these are in no order")
         return signs
 
-    def _prices(self) -> Prices:
-        """Return the prices that the tree is grown by."""
-        return FREE if self.feature_costs is None else self.feature_costs.scaled(self.price_bias).prices
+    def _prices(self) -> Prices | None:
+        """Return the prices that the tree is grown by; None where nothing has a price."""
+        return None if self.feature_costs is None else self.feature_costs.scaled(self.price_bias).prices
 
     def _trade(self, records: Records, times: NDArray[np.int32], weight: Floats) -> Trade:
         """Return how price is traded against gain; the weights of records count as their mean in each class."""
@@ -186,10 +186,10 @@ class TreeRecipe:
         # Weights are costs where the tree was grown by them, which is not what errors count.
         train = nodes.counts if self.criterion == "cost" and self.pruning_measure == "error" else nodes.weights
         sums = node_sums(nodes, leaf, validation.positive.view(np.uint8), amount)
-        if self.feature_costs is None or self.pruning_measure != "cost":
+        prices = None if self.feature_costs is None else self.feature_costs.prices
+        if prices is None or self.pruning_measure != "cost":
             return prune(nodes, self.pruning, sums, train)
         # Money for features counts as money for mistakes does, in the same unit.
-        prices = self.feature_costs.prices
         weight = np.ones(len(validation)) if validation.weight is None else validation.weight
         paid = paid_on_arrival(nodes, leaf, validation.X, weight / validation.cost_unit, prices)
         unit = nodes.weights[0].sum() / (times @ records.cost or 1.0)

@@ -116,12 +116,12 @@ def find_split(
     feature_bins: FeatureBins,
     settings: Settings,
     scratch: Scratch,
-    toll: Floats,
+    toll: Floats | None,
 ) -> Split:
     """Return the best split of the records ``rows[start:end]`` on the features that this node looks at.
 
     The node has its histograms in a slot, or none (-1) where it has few records. `toll` has what each feature costs in
-    this node; it is empty where features have no prices.
+    this node; it is None where features have no prices, and what is about them is then not compiled.
     """
     criterion, min_leaf, n_draw = settings.criterion, settings.min_samples_leaf, settings.max_features
     # Taken apart before the loop over features, whose body is too short to pay for that.
@@ -148,9 +148,9 @@ def find_split(
         elif slot >= 0:
             hist[slot] = 0
             add(hist, slot, records, start, end, features, n_draw, count_bits)
-    is_priced, rule, exponent = toll.shape[0] > 0, settings.trade.rule, settings.trade.exponent
     best, top = NO_SPLIT, np.int64(0)
-    best_worth, best_price = -np.inf, np.inf
+    rule, exponent, rival, best_worth, best_price = settings.trade.rule, settings.trade.exponent, best, -np.inf, np.inf
+    known = 1.0
     loss_here = node_loss(criterion, float(totals.positive), float(totals.negative))
     mean_gain = np.inf if criterion == GAIN_RATIO else -np.inf
     for look in range(2 if criterion == GAIN_RATIO else 1):
@@ -163,12 +163,11 @@ def find_split(
                 if look == 0:
                     _draw(features, state, j)
             number = np.int64(features[j])
-            rival, known = best, 1.0
-            if is_priced:
+            if toll is not None:
                 if toll[number] == np.inf:
                     continue
                 # Each feature by itself: its cuts all have the same price.
-                best, top = NO_SPLIT, np.int64(0)
+                rival, best, top, known = best, NO_SPLIT, np.int64(0), 1.0
             sign = np.int64(monotone[number]) if ordered else np.int64(0)
             feature = Feature(number, j, n_bins[number], categorical[number] != 0, sign)
             merge = mergeable and not feature.categorical
@@ -197,7 +196,7 @@ def find_split(
                     pick(one, used, hist, slot, j, feature.n_bins, count_bits)
                 k = read_used(occupied, one, used, count_bits, merge)
                 if k >= 2:
-                    if occupied[FIRST, 0] == MISSING:
+                    if toll is not None and occupied[FIRST, 0] == MISSING:
                         known = 1.0 - occupied[COUNT, 0] / totals.count
                     if feature.categorical:
                         sort_by_share(occupied, k)
@@ -209,10 +208,10 @@ def find_split(
                         best = at_cut(best, cut)
                     gains += more
                     n_gains += n_more
-                    if best.loss <= 0.0 and best.tie <= 0.0 and criterion != GAIN_RATIO and not is_priced:
+                    if toll is None and best.loss <= 0.0 and best.tie <= 0.0 and criterion != GAIN_RATIO:
                         # Both children are pure: nothing is better, and the first of equals is taken anyway.
                         break
-            if is_priced:
+            if toll is not None:
                 # Missing values are not bought.
                 price, gain = known * toll[number], loss_here - best.loss
                 if criterion == GAIN_RATIO:
