@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -14,12 +15,13 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))
 
-from benchmarks import guard  # noqa: E402
+from benchmarks import guard, prices  # noqa: E402
 from benchmarks.cases import Limits, Unavailable, others  # noqa: E402
 from benchmarks.contenders import OURS, PEERS, Setting, rounds_made  # noqa: E402
 from benchmarks.data import PROBLEMS, make_problem, make_records  # noqa: E402
@@ -380,3 +382,27 @@ class TestGuard:
         file = tmp_path / "record.json"
         assert guard.main(["--record", "--file", str(file)]) == 0
         assert json.loads(file.read_text()) == {"forest": 12.0}
+
+
+class TestPrices:
+    def test_tests_and_mistakes_add_up_in_the_table_of_the_trade_off(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        rng, n = np.random.default_rng(0), 300
+        made = {name: rng.normal(size=n) for name in ("age", "TSH", "T3", "TT4", "T4U", "FTI")}
+        ill = np.where(made["TSH"] + 0.3 * rng.normal(size=n) > 1, 1, 3)
+        frame = pl.DataFrame({**made, "class": ill, "part": np.where(np.arange(n) % 2, "train", "test")})
+        frame.write_parquet(tmp_path / "ann_thyroid.parquet")
+        monkeypatch.setattr(prices, "WORK_UPS", (1000,))
+        monkeypatch.setattr(prices, "MODELS", {"tree": prices.MODELS["tree by total cost"]})
+        train, test, given = prices.load_thyroid(tmp_path)
+        assert given["age"] == 1
+        *_, line = prices.curve(train, test, given)
+        together, tests, mistakes = map(float, re.findall(r"[0-9.]+", line.split("|")[3]))
+        assert together == pytest.approx(tests + mistakes, abs=0.011)
+        assert tests >= 22.78  # worth it where mistakes cost that much
+        assert len(list(prices.trade_off(train, test, given, 50))) == 2 + len(prices.BIASES)
+
+    def test_the_time_that_prices_take_is_a_ratio(self) -> None:
+        *_, gini, cost = prices.speed(300, 2, Effort(least=1, most=1))
+        assert all(float(line.split("|")[2]) > 0 for line in (gini, cost))

@@ -67,6 +67,8 @@ def _costs(summary: Summary) -> Facts:
     facts = [("Acting for nothing", q["fp_cost"]), ("A miss", q["fn_cost"])]
     if q.get("after"):
         facts.append(("Known only afterwards, and estimated to decide", ", ".join(q["after"])))
+    if q.get("feature_costs") and chosen is not None:
+        facts.append(("Paid for features", f"{money(chosen['paid'])} per record, which is part of the costs"))
     if chosen is not None:
         follows = "decisions change with them, without training" if chosen["follows_costs"] else "run the study again"
         facts.append(("When costs change", follows))
