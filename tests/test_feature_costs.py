@@ -79,6 +79,7 @@ def test_an_array_has_a_price_for_each_feature():
         ({"age": (1, 2, 3)}, "a pair"),
         ({"age": {"cost": 1}}, "has .'cost'.: it may have 'price' and 'group'"),
         ({"height": 1}, "has .'height'., which are neither features nor a group"),
+        ({"age": (5, ["a", "b"])}, "'age' in several groups without prices of their own"),
     ],
 )
 def test_errors_name_the_entry(given, message):
@@ -189,6 +190,13 @@ def test_later_rounds_of_boosting_find_what_earlier_ones_bought_for_free():
     assert boosted.acquisition_cost(X) == pytest.approx(1.0)
     free = CostBoostClassifier(CostTreeClassifier(max_depth=1, criterion="entropy"), n_estimators=10, random_state=0)
     assert set(free.fit(X, y).members_.trees.nodes.feature) == {-1, 0, 1}
+
+
+def test_a_bias_by_name_still_holds_after_earlier_rounds_have_paid():
+    frame, y = records()
+    tree = CostTreeClassifier(max_depth=2, feature_costs=BLOOD, price_bias={"blood": 0.5, "tsh": 0.1})
+    boosted = CostBoostClassifier(tree, n_estimators=5, random_state=0).fit(frame, y)
+    assert len(boosted) > 1
 
 
 def test_boosting_without_prices_is_what_it_was():

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -35,7 +35,7 @@ class Prices(NamedTuple):
 class FeatureCosts:
     """The prices of features, with the names of those features.
 
-    `needs` has the items of each feature, by their position in `items`. Items that cost nothing are left out.
+    `needs` has the items of each feature, by their position in `items`.
 
     Examples
     --------
@@ -80,22 +80,26 @@ class FeatureCosts:
                 f"{list(features)}"
             )
         price = {name: price for name, (price, _) in entries.items()}
-        for group in groups - set(entries):
+        for group in sorted(groups - set(entries)):
             members = [name for name, (_, of) in entries.items() if group in of]
-            shared = {price[name] for name in members}
+            shared = {entries[name][0] for name in members}
+            if several := [n for n in members if entries[n][0] and len({*entries[n][1]} - set(entries)) > 1]:
+                raise CostsError(
+                    f"feature_costs has {several[0]!r} in several groups without prices of their own: give them some"
+                )
             if len(shared) > 1:
                 raise CostsError(
                     f"feature_costs has different prices for {members} of the group {group!r}, which has none of its "
                     f"own: give {group!r} the price that they share, and each of them what it costs on top of it"
                 )
             price |= dict.fromkeys(members, 0.0) | {group: shared.pop()}
-        items = tuple(name for name in price if price[name] > 0)
+        items = tuple(price)
         number = {name: i for i, name in enumerate(items)}
         needs = tuple(tuple(sorted(number[n] for n in _closure(f, entries) if n in number)) for f in features)
-        return cls(tuple(features), items, np.array([price[name] for name in items], dtype=np.float64), needs)
+        return cls(tuple(features), items, np.array([*price.values()], dtype=np.float64), needs)
 
     def __bool__(self) -> bool:
-        return len(self.items) > 0
+        return bool(self.price.any())
 
     @cached_property
     def prices(self) -> Prices | None:
@@ -123,22 +127,20 @@ class FeatureCosts:
         return paid
 
     def scaled(self, factor: Any) -> FeatureCosts:
-        """Return the prices times a number, or times one for each feature or group by its name; 1 for others."""
+        """Return the prices times a number, or times one for each feature or group by its name; 1 for others.
+
+        What cannot be bought stays so.
+        """
         if isinstance(factor, Mapping):
             if unknown := [str(name) for name in factor if str(name) not in {*self.features, *self.items}]:
-                raise CostsError(f"price_bias has {unknown}, which are neither features nor groups with a price")
+                raise CostsError(f"price_bias has {unknown}, which are neither features nor groups")
             by_name = {str(name): value for name, value in factor.items()}
             factor = np.array([_price(by_name.get(item, 1.0), item, "price_bias") for item in self.items])
         else:
             factor = np.full(len(self.items), _price(factor, "all", "price_bias"))
         if not np.isfinite(factor).all():
             raise CostsError("price_bias must be finite: give the feature an infinite price instead")
-        kept = np.flatnonzero((factor > 0) | np.isinf(self.price))
-        number = {int(item): i for i, item in enumerate(kept)}
-        needs = tuple(tuple(number[item] for item in needed if item in number) for needed in self.needs)
-        items = tuple(self.items[item] for item in kept)
-        factor = np.where(np.isinf(self.price), 1.0, factor)  # what cannot be bought cannot be bought
-        return FeatureCosts(self.features, items, self.price[kept] * factor[kept], needs)
+        return replace(self, price=self.price * np.where(np.isinf(self.price), 1.0, factor))
 
 
 Entry = tuple[float, tuple[str, ...]]  # the price of an item, and the groups it is in
