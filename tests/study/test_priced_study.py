@@ -51,10 +51,11 @@ def test_rows_cost_their_mistakes_and_what_their_models_pay_in_each_fold(tmp_pat
     config = Config(methods=("rf",), trees=5, folds=3, feature_costs=prices)
     unit = Unit(0, "rf", "none", ("label", "cost"))
     rows = run_unit(data, config, unit).rows
-    learning, folds = prepare(data, config).learning, data.folds(3, repeat=0, seed=0)
+    prepared, folds = prepare(data, config), data.folds(3, repeat=0, seed=0)
+    learning = prepared.learning
     paid = np.zeros(len(learning))
     for k in range(3):
-        model = fit_unit(config, unit, learning, folds.trained(k))
+        model = fit_unit(config, unit, prepared, folds.trained(k))
         assert model.feature_costs_ == prices
         paid[folds.judged(k)] = model.acquisition_cost(learning.X.X[folds.judged(k)])
     whole = rows.filter(pl.col("vote_weight").is_null())

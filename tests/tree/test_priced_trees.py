@@ -127,6 +127,8 @@ def some_records(n: int, seed: int = 0) -> Data:
 
 
 CRITERIA = ["gini", "entropy", "gain_ratio", "cost"]
+# Few records are listed bin by bin; many have histograms.
+few_and_many = pytest.mark.parametrize("n", [60, pytest.param(3000, marks=pytest.mark.compiled)])
 
 
 def same(tree: CostTreeClassifier, other: CostTreeClassifier) -> bool:
@@ -134,7 +136,7 @@ def same(tree: CostTreeClassifier, other: CostTreeClassifier) -> bool:
 
 
 @pytest.mark.parametrize("criterion", CRITERIA)
-@pytest.mark.parametrize("n", [60, 3000])
+@few_and_many
 def test_prices_of_zero_give_the_tree_without_prices_bit_for_bit(criterion, n):
     data = some_records(n)
     plain = data.fit(criterion=criterion)
@@ -143,7 +145,7 @@ def test_prices_of_zero_give_the_tree_without_prices_bit_for_bit(criterion, n):
 
 
 @pytest.mark.parametrize("criterion", CRITERIA)
-@pytest.mark.parametrize("n", [60, 3000])
+@few_and_many
 @pytest.mark.parametrize("max_features", [None, 2])
 def test_a_priced_feature_that_tells_nothing_changes_nothing(criterion, n, max_features):
     # All features but a constant one are free: the whole machinery of prices runs, and finds the same splits.
@@ -155,7 +157,7 @@ def test_a_priced_feature_that_tells_nothing_changes_nothing(criterion, n, max_f
 
 @pytest.mark.parametrize("criterion", CRITERIA)
 def test_a_feature_of_infinite_price_is_never_used_and_the_tree_is_that_of_the_others(criterion):
-    data = some_records(2000)
+    data = some_records(500)
     tree = data.fit(criterion=criterion, feature_costs=[inf, 0, 0, 0], price_bias={"x0": 0})
     assert 0 not in tree.members_.trees.nodes.feature
     others = Data(data.X[:, 1:], data.y, data.cost).fit(criterion=criterion)
