@@ -306,8 +306,8 @@ class _Run:
             "tree": self.unit.tree,
             "decision_costs": setting,
         }
-        paid = {part: paid.per_record for part, paid in self.paid.items()}
-        rows = make_rows(about, self.decisions, found, readings, records, self.config, **tested, paid=paid)
+        per_record = {part: paid.per_record for part, paid in self.paid.items()}
+        rows = make_rows(about, self.decisions, found, readings, records, self.config, **tested, paid=per_record)
         plain = team_decision(self.decisions)
         for row, decision in zip(rows, self.decisions, strict=True):
             by_cost = decision.member != "label" and about["family"] != "boosting"
