@@ -285,6 +285,28 @@ def test_metadata_is_routed_to_the_models_inside_in_fit_and_in_predict(name: str
         model.predict(X, colour=group)
 
 
+class OnlyLabels(ClassifierMixin, BaseEstimator):
+    """Has no probabilities, and remembers the metadata that it is asked with."""
+
+    def fit(self, X: Any, y: Any) -> OnlyLabels:
+        self.classes_ = np.unique(y)
+        return self
+
+    def predict(self, X: Any, place: Any = None) -> Any:
+        self.place_ = place
+        return self.classes_[(X[:, 0] > 0).astype(int)]
+
+
+@pytest.mark.usefixtures("routing")
+def test_members_without_probabilities_are_asked_for_labels_with_their_metadata() -> None:
+    model = CostBaggingClassifier(OnlyLabels().set_predict_request(place=True), **FEW).fit(X, Y)
+    for method in ("predict", "predict_proba", "decision_function"):
+        getattr(model, method)(X, place=AMOUNT)
+        for member in model.estimators_:
+            assert member.place_ is AMOUNT
+            del member.place_
+
+
 @pytest.mark.usefixtures("routing")
 def test_the_teacher_is_handed_the_metadata_of_its_records() -> None:
     model = MetaCostClassifier(CostDecisionClassifier(asking()), random_state=0)
