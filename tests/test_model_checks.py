@@ -80,6 +80,12 @@ LIES: dict[str, Callable[[str], str]] = {
     "a leaf of no number": changed("leaf_value", put(0, "nan")),
     "a leaf that is infinite": changed("leaf_value", put(0, "inf")),
     "a leaf too many": changed("leaf_value", lambda values: [*values, "0.1"]),
+    "a leaf too many of a tree without splits": lambda text: re.sub(
+        r"(?s)Tree=0\n.*?\n\n",
+        "Tree=0\nnum_leaves=1\nnum_cat=0\nleaf_value=1 2\nis_linear=0\nshrinkage=1\n\n",
+        text,
+        count=1,
+    ),
     "a threshold too few": changed("threshold", lambda values: values[1:]),
     "a threshold of no number": changed("threshold", put(0, "nan")),
     "a decision of another type": changed("decision_type", put(0, "16")),
@@ -133,6 +139,7 @@ def put_nodes(name: str, value: float) -> Callable[[dict[str, Any]], None]:
         put_nodes("feature", 3),
         lambda state: state["values"].put(0, np.nan),
         lambda state: state.update(node_count=10**6),
+        lambda state: state.update(nodes=state["nodes"][:-1]),
         lambda state: state.update(values=state["values"][:-1]),
     ],
 )
