@@ -37,7 +37,7 @@ FEWEST_MEMBERS = 30
 
 def small_tree(random_state: Any = None) -> CostTreeClassifier:
     """Return a tree that fits on a page: the sixteen leaves that the largest gains make."""
-    return CostTreeClassifier(max_leaf_nodes=16, min_samples_leaf=5, random_state=random_state)
+    return CostTreeClassifier(max_leaf_nodes=16, min_samples_leaf=10, random_state=random_state)
 
 
 @documented
@@ -53,7 +53,7 @@ class MetaCostClassifier(RoutesMetadata, CostClassifier):
         The teacher: any cost-sensitive classifier of this package. None is bagging decided by T_cs.
     final_estimator : classifier, default=None
         The model that is trained on the new labels. None is
-        ``CostTreeClassifier(max_leaf_nodes=16, min_samples_leaf=5)``.
+        ``CostTreeClassifier(max_leaf_nodes=16, min_samples_leaf=10)``.
     out_of_bag : bool, default=None
         Whether a record is relabelled only by the members that were not trained on it, which needs bagging as teacher.
         A record that all members were trained on is relabelled by all. False relabels by the teacher as it is, which
