@@ -50,6 +50,14 @@ def test_a_quote_within_a_value_is_named_by_its_line_and_column(rows: list[list[
         records_of(text)
 
 
+@pytest.mark.parametrize(
+    ("record", "line"), [('1,"x, y",5" pipe', 2), ('1,"x\ny",5" pipe', 3), ('1,"x, ""y""\n,\n",5" pipe', 4)]
+)
+def test_lines_and_separators_within_quotes_are_counted_as_what_they_are(record: str, line: int) -> None:
+    with pytest.raises(StudyError, match=rf"line {line}, column 'c', that stands within a value"):
+        records_of(f"a,b,c\n{record}\n")
+
+
 def test_a_quote_that_is_not_closed_is_named_where_it_begins() -> None:
     with pytest.raises(StudyError, match=r"line 2, column 'b', that is not closed"):
         records_of('a,b,c\n1,"2,3\n4,"5, 6",7\n')
