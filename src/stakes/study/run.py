@@ -135,7 +135,11 @@ def make_unit_classifier(config: Config, unit: Unit, n_jobs: int | None = None) 
     """Return the classifier of a unit, not fitted: the same that `make_classifier` makes by name."""
     seed = config.seed + unit.repeat
     family = family_of(unit.method)
-    members = {"n_estimators": config.trees} if family in ("bagging", "boosting") else {}
+    members: dict[str, Any] = {"n_estimators": config.trees} if family in ("bagging", "boosting") else {}
+    if family == "boosting":
+        # There is no bag: eps of the members is that on the training records (FRAMEWORK 8), and none is held out for
+        # calibrations and thresholds, which are chosen out of fold.
+        members["validation"] = None
     tree = {} if unit.tree is None else TREES[unit.tree]
     # Other models pay for all features that they are given.
     takes_prices = "feature_costs" in list_methods().filter(name=unit.method)[0].make.names
@@ -278,7 +282,7 @@ class _Run:
     def _wanted(self, model: Any) -> list[Decision]:
         wanted = [o.decision for o in decisions_for(model) if o.decision.member in self.unit.members]
         if model.validation_ is None:
-            # No bag: what is to be chosen about members would need records held out, which members would lack.
+            # Nothing to judge members by: what is to be chosen about them would need records held out.
             wanted = [decision for decision in wanted if not decision.tunes_members]
         if self.config.decisions == "follow-costs":
             wanted = [decision for decision in wanted if follows_costs(decision)]
