@@ -52,10 +52,10 @@ __all__ = ["Parts", "Training", "bytes_of", "load_large", "opened", "records_in_
 # What is in the folder besides the pool.
 ABOUT, FRAME, ARRAYS = BINS_MARK, "records.arrow", "records.npz"
 FOLDER = BINS
-# Memory of a process before it has any records; of a record that is studied; and of each of its features.
-PROCESS, RECORD, FEATURE = 700 << 20, 1200, 80
+# Memory of a process before it has any records; of a record that is studied; and of each of its features (measured).
+PROCESS, RECORD, FEATURE = 450 << 20, 500, 50
 # Shares of the records in memory: to train on, and to test on; the others are judged.
-SAMPLED, TESTED = 0.4, 0.2
+SAMPLED, TESTED = 0.45, 0.15
 UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 # Records that are read at a time.
 BATCH = 1 << 18
@@ -84,7 +84,7 @@ def records_in_memory(memory: str | int, n_features: int, jobs: int | None = Non
     --------
     >>> from stakes.study.large import records_in_memory
     >>> records_in_memory("6GB", n_features=20, jobs=2)
-    737276
+    1675624
     """
     jobs = jobs or cpu_count()
     room = bytes_of(memory) - (1 + jobs) * PROCESS
