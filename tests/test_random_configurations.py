@@ -56,6 +56,7 @@ DOCUMENTED = (
     r"features='per_split' is about trees, and the members are",
     r"weighted=True and criterion='cost' both count the costs",
     r"variant='uboost' votes by the weights in the leaves of trees",
+    r"variant='m2' votes by the confidence of members, and member='\w+' by their outcomes",
     r"validation='oob' needs records of both classes out of the bag",
     r"out_of_bag=True needs a CostBaggingClassifier that leaves records out",
     # Records from which nothing can be held out, or no sample be drawn

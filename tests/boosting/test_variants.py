@@ -90,6 +90,9 @@ class Recorder:
         self.weights.append(shares(log_weight)[0])
         return self.learner.fit(log_weight, weight)
 
+    def keep(self, member: Any, assignment: Any) -> None:
+        self.learner.keep(member, assignment)
+
 
 def test_every_variant_is_among_the_cases() -> None:
     assert {name for name, _ in CASES} == set(RULES)
@@ -127,9 +130,9 @@ def weights_shown(task: Task, variant: str, options: dict[str, Any], rounds: int
     recorder = Recorder(BoostedTrees(trees, None, np.random.default_rng(0), None, 1, map))
     rule = make_rule(variant, options, n_rounds=ROUNDS)
 
-    def vote(_: Any, assigned: Any) -> Any:
+    def vote(_: Any, assigned: Any, __: Any) -> Any:
         positive = assigned.leaves.probability("frequency") if rule.confident else assigned.leaves.label
-        return 2.0 * positive[assigned.ids[:, 0]] - 1.0
+        return 2.0 * positive[assigned.ids[:, 0]] - 1.0, None
 
     boost(rule, records, recorder, vote, range(ROUNDS))
     return recorder.weights[:rounds]
@@ -345,13 +348,13 @@ def test_decisions_do_not_depend_on_the_currency(
         ("adauboost", {"exponent": "typo"}, "choose 'inverse' or 'printed'"),
         ("adac2", {"fit_on": "typo"}, "choose 'costs' or 'weights'"),
         ("asymmetric", {"scale": 0.5}, "'asymmetric' has no option 'scale': it has 'redraws'"),
-        ("naive", {"n_rounds": 5}, "'naive' has no option 'n_rounds': it has 'redraws', 'power'"),
+        ("naive", {"n_rounds": 5}, "'naive' has no option 'n_rounds': it has 'redraws', 'tuning', 'power'"),
         ("naive", {"redraws": 0.5}, "redraws=0.5 is not a whole number of at least 0"),
         ("adaboost", {"errors": "typo"}, "choose 'auto', 'plain' or 'cost'"),
         ("naive", {"power": -1}, "power=-1 is not a number of at least 0"),
         ("adacost", {"alpha": "typo"}, "choose 'epsilon', 'fan' or 'printed'"),
         ("adac3", {"costs_per_round": "typo"}, "choose 'root' or 'full'"),
-        ("adacost", {"exponent": "printed"}, "it has 'redraws', 'power', 'alpha', 'scale'"),
+        ("adacost", {"exponent": "printed"}, "it has 'redraws', 'tuning', 'power', 'alpha', 'scale'"),
         ("typo", None, "variant='typo' is not known: choose from 'adaboost', 'm2', 'naive'"),
     ],
 )

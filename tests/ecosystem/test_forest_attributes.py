@@ -184,14 +184,13 @@ def test_both_classes_weigh_the_same_in_each_sample(estimator: Any) -> None:
 @pytest.mark.parametrize("weight", [None, np.arange(300) % 3])
 @pytest.mark.parametrize("options", [{}, {"max_samples": 50}, {"bootstrap": False, "max_samples": 0.3}])
 def test_the_samples_and_features_of_members_are_known(options: dict[str, Any], weight: Any) -> None:
-    model = CostBaggingClassifier(features="per_tree", **options, **FEW).fit(X, Y, sample_weight=weight)
+    grown = CostTreeClassifier()
+    model = CostBaggingClassifier(grown, features="per_tree", **options, **FEW).fit(X, Y, sample_weight=weight)
     both = zip(model.estimators_samples_, model.estimators_features_, strict=True)
     for number, (rows, shown) in enumerate(both):
         np.testing.assert_array_equal(np.bincount(rows, minlength=300) == 0, model.validation_.out_of_bag[:, number])
         assert set(model[number].members_.trees.nodes.feature) <= {-1, *shown}
-        tree = CostTreeClassifier().fit(
-            X[rows][:, shown], Y[rows], sample_weight=None if weight is None else weight[rows]
-        )
+        tree = clone(grown).fit(X[rows][:, shown], Y[rows], sample_weight=None if weight is None else weight[rows])
         assert tree.get_n_leaves() == pytest.approx(model[number].get_n_leaves(), abs=5)  # bins are of all records
         assert rows.size == (model[number].members_.trees.nodes.counts[0].sum() if weight is None else rows.size)
 

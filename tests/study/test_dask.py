@@ -137,7 +137,7 @@ def test_large_data_are_opened_by_the_workers_and_a_killed_one_changes_nothing(t
 def test_decisions_on_a_cluster_are_those_of_one_machine(tmp_path, cluster):
     import polars as pl
     from polars.testing import assert_frame_equal
-    from test_dataset import OPTIONS, in_parts, records
+    from test_folders import OPTIONS, in_parts, records
 
     from stakes.study import Study, load_data
     from stakes.study.apply import apply_model

@@ -286,7 +286,7 @@ FILES = [
     (b"PK\x03\x04\x00\x00\x00", "churn.csv is neither CSV nor Parquet"),
     (b"PAR1 but not really", "churn.csv cannot be read"),
     (b"\x1f\x8b but not packed", "churn.csv cannot be read"),
-    (b'charge,churn\n"1,2\n3,4\n', "churn.csv cannot be read"),
+    (b'charge,churn\n"1,2\n3,4\n', 'churn.csv has a quote (") in line 2'),
 ]
 
 
@@ -301,7 +301,7 @@ def test_files_that_are_none_are_refused_in_one_line(write: Write, content: byte
 def test_a_missing_file_and_a_directory_are_refused(tmp_path: Path) -> None:
     with pytest.raises(StudyError, match="there is no file"):
         load(tmp_path / "none.csv")
-    with pytest.raises(StudyError, match="cannot be read"):
+    with pytest.raises(StudyError, match="has no Parquet files"):
         load(tmp_path)
 
 
