@@ -56,7 +56,9 @@ def run(body: str) -> None:
     assert done.returncode == 0, done.stderr[-3000:]
 
 
-@pytest.mark.parametrize("kind", ["pandas", "categorical", "polars", "numpy"])
+@pytest.mark.parametrize(
+    "kind", ["polars", *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("pandas", "categorical", "numpy"))]
+)
 def test_forked_processes_fit_and_predict_the_same_with_every_kind_of_input(kind: str) -> None:
     run(f"""
     for NAME in ("rf", "gb", "lr"):
@@ -99,7 +101,7 @@ def test_eight_threads_with_nested_parallelism_give_the_same() -> None:
     """)
 
 
-@pytest.mark.parametrize("method", ["spawn", "forkserver"])
+@pytest.mark.parametrize("method", ["forkserver", pytest.param("spawn", marks=pytest.mark.slow)])
 def test_other_start_methods_give_the_same(method: str, tmp_path: Any) -> None:
     body = f"""
     if __name__ == "__main__":

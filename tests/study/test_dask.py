@@ -109,6 +109,7 @@ def test_the_members_of_one_ensemble_are_made_on_the_cluster(cluster):
         np.testing.assert_array_equal(getattr(there.members_.trees.nodes, name), array)
 
 
+@pytest.mark.slow  # as the test of a killed worker, with data of another kind
 def test_large_data_are_opened_by_the_workers_and_a_killed_one_changes_nothing(tmp_path, cluster, monkeypatch):
     import polars as pl
 

@@ -491,6 +491,7 @@ def noise_data(n: int, seed: int) -> StudyData:
     )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_nothing_is_promised_on_pure_noise(tmp_path):
     promised = []
     for seed in range(3):
