@@ -2,7 +2,8 @@
 
     python -m benchmarks.answers --imbalance STUDIES --costs STUDIES --simulated STUDIES --out docs/results
 
-writes `state-of-the-art.md`, the figure of every method on every data set (`state-of-the-art.parquet`), and diagrams.
+fills in the tables of `state-of-the-art.md`, and writes the figure of every method on every data set
+(`state-of-the-art.parquet`) and diagrams.
 Each side of a question is a set of models. On each data set every method is represented by its model that is best on
 out-of-fold records, and judged on test records; a side has the mean of its methods. Not the best of them all: among
 thousands of models that one is lucky, and the side with more models has more luck. Methods are compared by the same
@@ -329,17 +330,6 @@ def components_table(comparison: Comparison) -> str:
     return table(("component", "explains", "90% interval", "best choice (mean rank)", "worst choice"), rows)
 
 
-def never(comparisons: Sequence[Comparison]) -> list[str]:
-    """Return the methods that are within 0.01 of the best method on no data set of any comparison."""
-    near: dict[str, int] = {}
-    for comparison in comparisons:
-        figures = comparison.figures.drop("data")
-        top = figures.max_horizontal()
-        for name in figures.columns:
-            near[name] = near.get(name, 0) + int((figures[name] >= top - 0.01).sum())
-    return sorted(name for name, count in near.items() if count == 0)
-
-
 def write_tables(page: Path, tables: dict[str, str]) -> None:
     """Put tables into a page, between the comments that name them."""
     text = page.read_text(encoding="utf-8")
@@ -376,7 +366,6 @@ def main() -> None:
         ("method", "mean savings of the choice with it"),
         [(f"`{name}`", f"{value:.4f}") for name, value in first_methods(everything)],
     )
-    tables["never"] = ", ".join(f"`{name}`" for name in never(list(compared.values())))
     write_tables(out / "state-of-the-art.md", tables)
     frames = [
         figures_of(studies, MEASURE).select(pl.lit(kind).alias("kind"), "data", "name", "figure")
