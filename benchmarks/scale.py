@@ -87,7 +87,7 @@ def measure(command: Sequence[str], **environment: str) -> Measured:
     done = threading.Event()
 
     def watch() -> None:
-        while not done.wait(0.3):
+        while not done.wait(0.5):
             for i, size in enumerate(_memory(process.pid)):
                 peak[i] = max(peak[i], size)
 
