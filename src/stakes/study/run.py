@@ -44,6 +44,8 @@ Rows = NDArray[np.intp]
 
 # Families whose members are trees of this package: they take binned records.
 BINNED = ("tree", "bagging", "boosting")
+# Where data exceed memory, what is chosen about members is chosen on so many records.
+VALIDATION = 1 << 17
 
 
 class UnitResult(NamedTuple):
@@ -170,13 +172,15 @@ def fit_unit(config: Config, unit: Unit, prepared: Prepared, rows: Rows | None =
     if not draws_from_pool(classifier):
         return _fit(classifier, unit, prepared.sample)
     pool, pair = prepared.pool, training_costs(unit.train_costs)
+    n = len(prepared.sample)
+    validation = prepared.sample.take(np.linspace(0, n - 1, min(n, VALIDATION)).astype(np.intp))
     if unit.train_costs == "class means" and unit.method not in _CONSTANT:
         pair = pool.class_means
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", StakesWarning)
         if pair is None:
-            return fit_pool(classifier, pool, prepared.sample)
-        return fit_pool(classifier, pool.with_costs(pair), replace(prepared.sample, costs=pair))
+            return fit_pool(classifier, pool, validation)
+        return fit_pool(classifier, pool.with_costs(pair), replace(validation, costs=pair))
 
 
 def _fit(classifier: Any, unit: Unit, records: Records, rows: Rows | None = None) -> Any:
