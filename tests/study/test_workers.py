@@ -66,6 +66,41 @@ def test_workers_end_soon_after_a_study_that_was_killed(tmp_path: Path) -> None:
             os.killpg(study.pid, signal.SIGKILL)
 
 
+LATE = """
+import os, time
+from stakes.study.workers import Workers  # noqa: E402
+
+def received(folder, study):
+    open(os.path.join(folder, "received"), "w").close()
+    while os.getppid() == study:
+        time.sleep(0.05)
+
+class Item:
+    def __reduce__(self):
+        return received, ({folder!r}, os.getpid())
+
+def work(folder, item):
+    time.sleep(600)
+
+if __name__ == "__main__":
+    list(Workers(2).map(work, {folder!r}, [(Item(),), (Item(),)]))
+"""
+
+
+@ON_LINUX
+def test_workers_end_though_their_study_was_gone_before_they_began(tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(LATE.format(folder=str(tmp_path)))
+    study = subprocess.Popen([sys.executable, str(tmp_path / "program.py")], start_new_session=True)
+    try:
+        assert wait((tmp_path / "received").exists, 120)
+        study.kill()
+        study.wait()
+        assert wait(lambda: not session(study.pid), 30)
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(study.pid, signal.SIGKILL)
+
+
 def killed(shared: object, item: int) -> int:
     if item:
         os.kill(os.getpid(), signal.SIGKILL)

@@ -5,6 +5,7 @@ They end when the study does, however it ends; and however they end, the study s
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import socket
 import threading
@@ -75,8 +76,9 @@ class Workers:
 def _run(parent: int | None, version: str, function: Callable[..., T], *arguments: Any) -> T:
     """Run a task in a worker."""
     _check_version(stakes.__version__, version, socket.gethostname())
-    if parent is not None and os.getppid() == parent:
-        _end_with(parent)
+    made_by = multiprocessing.parent_process()  # it may be gone already
+    if made_by is not None and made_by.pid is not None and made_by.pid == parent:
+        _end_with(made_by.pid)
     return function(*arguments)
 
 
