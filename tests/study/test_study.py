@@ -71,6 +71,11 @@ def test_every_method_can_be_studied(tmp_path: Path):
     assert found.summary["question"]["not_trained"] == {}
 
 
+def test_an_ensemble_of_one_tree_can_be_studied_by_the_name_of_its_votes(tmp_path: Path):
+    result = study(tmp_path / "s", methods=("dm-bg",), trees=1, folds=2, metacost="none").run()
+    assert "bg" in result.leaderboard["method"].to_list()
+
+
 def test_votes_of_boosting_by_errors_and_members_by_thresholds_are_tried(tmp_path: Path):
     found = study(tmp_path / "boosting", methods=("ab", "dab-thr", "acost"), trees=6).run().results
     for name in ("ab", "dab-thr", "acost"):

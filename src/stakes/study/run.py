@@ -284,7 +284,9 @@ class _Run:
         self.paid[part].add(model, X, np.arange(len(records)) if rows is None else rows)
 
     def _wanted(self, model: Any) -> list[Decision]:
-        wanted = [o.decision for o in decisions_for(model) if o.decision.member in self.unit.members]
+        offered = [option.decision for option in decisions_for(model)]
+        # A single member decides alone: no ways to vote are offered.
+        wanted = [decision for decision in offered if decision.member in self.unit.members] or offered
         if model.validation_ is None:
             # Nothing to judge members by: what is to be chosen about them would need records held out.
             wanted = [decision for decision in wanted if not decision.tunes_members]
