@@ -253,8 +253,9 @@ def _check_estimator(estimator: Any) -> None:
         require(isinstance(has["tree_"], Tree) and has["tree_"].n_features == n_features)
     if "_predictors" in has:
         _check_histogram_boosting(has, n_features)
-    if "estimators_" in has and "n_features_in_" in has:
-        _check_nested(has, n_features)
+    models = has.get("estimators_", members.models if "blend_" in has else None)
+    if models is not None and "n_features_in_" in has:
+        _check_nested(models, has.get("estimators_features_"), n_features)
 
 
 def _check_votes(votes: Votes, members: Any) -> None:
@@ -362,10 +363,8 @@ def _check_histogram_boosting(has: dict[str, Any], n_features: int) -> None:
             require(np.asarray(categorical)[nodes["feature_idx"][by_category]].all())
 
 
-def _check_nested(has: dict[str, Any], n_features: int) -> None:
+def _check_nested(models: Any, given: Any, n_features: int) -> None:
     """Check that the models of an ensemble know as many features as they are given by it."""
-    given = has.get("estimators_features_")
-    models = has["estimators_"]
     models = models.ravel().tolist() if isinstance(models, np.ndarray) else list(models)
     widths = [n_features] * len(models) if given is None else [len(features) for features in given]
     require(len(widths) == len(models))

@@ -53,7 +53,7 @@ from stakes.metacost import MetaCostClassifier
 from stakes.records import Records
 from stakes.sampling.registry import SAMPLERS
 from stakes.teams.blends import Blend, Stack, Team
-from stakes.teams.classifiers import CostStackingClassifier, CostTeamClassifier, OutOfFold
+from stakes.teams.classifiers import BlendClassifier, CostStackingClassifier, CostTeamClassifier, OutOfFold
 from stakes.tree.binning import Binning
 from stakes.tree.nodes import FeatureBins, Nodes
 from stakes.tree.trees import Trees
@@ -85,6 +85,10 @@ class Pairs:
         self.items = items
 
 
+class Members:
+    """Stands in a file for the parameter of a team that was made of trained models: they are its members as well."""
+
+
 OWN_TYPES = (
     CostBaggingClassifier, CostBoostClassifier, CostDecisionClassifier, CostTreeClassifier, MetaCostClassifier,
     CostGradientBoostingClassifier, BoostedTrees, CostTeamClassifier, CostStackingClassifier, Team, Stack, OutOfFold,
@@ -92,7 +96,7 @@ OWN_TYPES = (
     TreeMembers, ModelMembers, Trees, AmountEstimator, ForeseenCost, EncodedRegressor, AmountRegressor,
     Nodes, FeatureBins, Binning, ValidationRecords, Records, *SAMPLERS.values(), *CALIBRATIONS.values(),
     *THRESHOLDS.values(),
-    PreparedLogisticRegression, NumberedLabels, Plain, Pairs, TreeState, BoosterText,
+    PreparedLogisticRegression, NumberedLabels, Plain, Pairs, Members, TreeState, BoosterText,
 )  # fmt: skip
 TRUSTED = (
     *(f"{own.__module__}.{own.__qualname__}" for own in OWN_TYPES),
@@ -447,6 +451,8 @@ def _pack(value: Any) -> Any:
             "the validation records are in a data frame, which model files cannot hold: save without validation=True, "
             "or use joblib"
         )
+    if isinstance(value, BlendClassifier) and _made_of_members(value):
+        return _with_estimators(value, Members())
     if isinstance(value, Tree):
         return TreeState(value)
     if type(value).__module__ == "lightgbm.basic" and type(value).__name__ == "Booster":  # which is slow to import
@@ -462,7 +468,21 @@ def _pack_without_records(value: Any) -> Any:
     return None if isinstance(value, ValidationRecords) else _pack(value)
 
 
+def _made_of_members(team: BlendClassifier) -> bool:
+    """Return whether the models that were given to a team are its members themselves, as `from_fitted` has it."""
+    given, members = team.estimators or [], getattr(team, "members_", None)
+    return members is not None and [id(entry[1]) for entry in given] == [id(model) for model in members.models]
+
+
+def _with_estimators(team: BlendClassifier, estimators: Any) -> BlendClassifier:
+    team = copy.copy(team)
+    team.estimators = estimators
+    return team
+
+
 def _unpack(value: Any) -> Any:
+    if isinstance(value, BlendClassifier) and isinstance(value.estimators, Members):
+        return _with_estimators(value, list(zip(_unpack(value.names_), value.members_.models, strict=True)))
     if isinstance(value, Plain):
         return json.loads(value.text)
     if isinstance(value, Pairs):

@@ -3,6 +3,7 @@
 from copy import deepcopy
 from functools import cache
 from typing import ClassVar
+from zipfile import ZipFile
 
 import numpy as np
 import pytest
@@ -288,6 +289,24 @@ def test_model_files_keep_everything_but_the_records(kind, tmp_path):
     save(clf, tmp_path / "whole.skops", validation=True)
     whole = load(tmp_path / "whole.skops").with_decision(Decision(threshold="tuned"))
     np.testing.assert_array_equal(whole.predict(X), clf.with_decision(Decision(threshold="tuned")).predict(X))
+
+
+@BOTH
+def test_the_file_of_a_classifier_of_fitted_models_has_each_of_them_once(kind, tmp_path):
+    clf = fitted(kind)
+    X, _, fp, fn = records()
+    named = list(zip(clf.names_, clf.estimators_, strict=True))
+    made = kind.from_fitted(named, clf.blend_)
+    save(made, tmp_path / "made.skops")
+    with ZipFile(tmp_path / "made.skops") as archive:
+        schema = archive.read("schema.json").decode()
+    for model in clf.estimators_:
+        assert schema.count(f'"__class__": "{type(model).__name__}"') == 1
+    same = load(tmp_path / "made.skops")
+    assert [name for name, _ in same.estimators] == [name for name, _ in made.estimators]
+    assert all(given is model for (_, given), model in zip(same.estimators, same.estimators_, strict=True))
+    np.testing.assert_array_equal(same.predict(X, fp_cost=fp, fn_cost=fn), made.predict(X, fp_cost=fp, fn_cost=fn))
+    assert [name for name, _ in made.estimators] == clf.names_  # and the one that was saved is as it was
 
 
 @pytest.mark.parametrize(

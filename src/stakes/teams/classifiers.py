@@ -194,9 +194,14 @@ class BlendClassifier(MemberClassifier):
     def _set_models(self, named: Sequence[tuple[str, Any]], blend: Blend) -> None:
         """Keep the models with a weight, and the blend of their scores."""
         self.names_ = [name for name, _ in named]
-        self.estimators_ = [estimator for _, estimator in named]
         self.blend_ = blend.take(blend.used)
-        self.members_ = ModelMembers(self.estimators_, self.classes_[self._positive])
+        self.members_ = ModelMembers([estimator for _, estimator in named], self.classes_[self._positive])
+
+    @property
+    def estimators_(self) -> list[Any]:
+        """The trained models."""
+        models: list[Any] = self.members_.models
+        return models
 
     @property
     def named_estimators_(self) -> dict[str, Any]:
