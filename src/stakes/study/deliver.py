@@ -53,6 +53,7 @@ class Delivery:
         self.store = store
         self.pool = pool
         self.blends = blends
+        self._read: dict[str, Any] = {}
 
     def members(self, row: dict[str, Any]) -> list[dict[str, Any]]:
         """Return the rows of the models that the model of a row consists of: itself, unless it is a team."""
@@ -97,11 +98,19 @@ class Delivery:
     def _single(self, row: dict[str, Any], everything: bool) -> Any:
         """Return one trained classifier with the decision of a row."""
         unit = unit_of(row)
-        content = None if everything else self.store.read_model(unit.key)
-        model = self._train(unit, row, everything) if content is None else loads(content)
+        model = None if everything else self._stored(unit.key)
+        if model is None:
+            model = self._train(unit, row, everything)
         model = copy.copy(model.with_decision(decision_of(row), cut=cut_of(row)))
         model.constant_costs_ = self._constant_costs(row)
         return model
+
+    def _stored(self, key: str) -> Any | None:
+        """Return the model that a unit has left, which is read once: teams have members in common, and with others."""
+        content = None if key in self._read else self.store.read_model(key)
+        if content is not None:
+            self._read[key] = loads(content)
+        return self._read.get(key)
 
     def _train(self, unit: Unit, row: dict[str, Any], everything: bool) -> Any:
         prepared = prepare(self.data, self.config).priced(row["decision_costs"])
