@@ -197,7 +197,7 @@ def dumps(
     with ZipFile(io.BytesIO(content)) as archive:
         parts = {name: archive.read(name) for name in archive.namelist()}
     schema, arrays = _renumbered(json.loads(parts[SCHEMA]))
-    strange = _strange(content, schema, trusted)
+    strange = _strange(skops.io.get_untrusted_types(data=content), schema, trusted)
     if strange:
         raise ModelFileError(
             f"the model has parts of other packages, {', '.join(strange)}: name them in trusted=, here and in load, if "
@@ -237,8 +237,8 @@ def _renumbered(schema: Any) -> tuple[Any, dict[str, str]]:
     return renumber(schema), arrays
 
 
-def _strange(content: bytes, schema: Any, trusted: Iterable[str]) -> list[str]:
-    """Return the types in a file that are neither trusted nor checked."""
+def _strange(untrusted: list[str], schema: Any, trusted: Iterable[str]) -> list[str]:
+    """Return the types in a file that are not trusted, of those that skops does not trust, or not checked."""
 
     def types(node: Any) -> Iterator[str]:
         if isinstance(node, dict):
@@ -250,7 +250,7 @@ def _strange(content: bytes, schema: Any, trusted: Iterable[str]) -> list[str]:
                 yield from types(part)
 
     not_checked = {name for name in types(schema) if name.startswith(NOT_CHECKED)}
-    return sorted({*skops.io.get_untrusted_types(data=content), *not_checked} - {*TRUSTED, *trusted})
+    return sorted({*untrusted, *not_checked} - {*TRUSTED, *trusted})
 
 
 def load(path: str | Path, *, trusted: Iterable[str] = ()) -> Any:
@@ -291,7 +291,8 @@ def loads(content: bytes, *, trusted: Iterable[str] = (), name: str = "the model
             parts = {each: archive.read(each) for each in archive.namelist()}
         if about.get("digest") != _digest(parts, about):
             raise _damaged(name)
-        strange = _strange(content, json.loads(parts[SCHEMA]), trusted)
+        to_be_trusted = skops.io.get_untrusted_types(data=content)
+        strange = _strange(to_be_trusted, json.loads(parts[SCHEMA]), trusted)
         if strange:
             raise ModelFileError(
                 f"{name} has parts that are not trusted, {', '.join(strange)}: if you know that they are safe to load, "
@@ -299,7 +300,8 @@ def loads(content: bytes, *, trusted: Iterable[str] = (), name: str = "the model
             )
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of numbers that are about to be refused
-            return _rebuilt(skops.io.loads(content, trusted=[*TRUSTED, *trusted]), _unpack, {}, after=check_part)
+            # Those of the file, not all of ours: skops goes through the list at every part.
+            return _rebuilt(skops.io.loads(content, trusted=to_be_trusted), _unpack, {}, after=check_part)
     except ModelFileError:
         raise
     except Exception as error:  # a damaged or crafted file can raise anything
