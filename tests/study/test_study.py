@@ -6,6 +6,7 @@ import errno
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -65,7 +66,7 @@ def study(out: Path, data: StudyData | None = None, **options: object) -> Study:
 def test_every_method_can_be_studied(tmp_path: Path):
     names = {name.removeprefix("mc-").removeprefix("dm-") for name in list_methods().names}
     names -= {name for name in names if name.endswith(("rf", "rdf"))}  # bagging is studied as forests are
-    less = {"trees": 2, "folds": 2, "metacost": "none"}
+    less = {"trees": 2, "folds": 2, "train_costs": ("record",), "metacost": "none", "teams": False}
     found = study(tmp_path / "all", churn_data(200), methods=tuple(names), **less).run()
     assert names - {name.removeprefix("dm-") for name in found.results["name"]} == set()
     assert found.summary["question"]["not_trained"] == {}
@@ -264,14 +265,14 @@ def test_models_that_decide_alike_are_one_row(finished):
 
 
 def test_the_same_study_again_does_nothing_twice_and_another_is_refused(finished, monkeypatch):
-    before = {name: (finished.directory / name).read_bytes() for name in FILES}
+    before = files(finished.directory)
 
     def never(*_: object) -> None:
         raise AssertionError("a finished unit ran again")
 
     monkeypatch.setattr("stakes.study.study.run_unit", never)
     study(finished.directory).run()
-    assert {name: (finished.directory / name).read_bytes() for name in FILES} == before
+    assert files(finished.directory) == before
     with pytest.raises(StudyError, match="holds a study with another configuration: choose another --out"):
         study(finished.directory, trees=5).run()
     with pytest.raises(StudyError, match="another data"):
@@ -281,22 +282,31 @@ def test_the_same_study_again_does_nothing_twice_and_another_is_refused(finished
 SMALL = {"methods": ("bg", "ab"), "trees": 3, "folds": 2, "train_costs": ("record",)}
 
 
-def test_a_damaged_unit_is_done_again_and_a_second_study_is_kept_out(tmp_path):
-    first = study(tmp_path / "a", **SMALL).run()
-    before = {name: (first.directory / name).read_bytes() for name in FILES}
-    damaged, truncated, *_ = sorted((first.directory / "units").glob("*.parquet"))
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory):
+    """The small study, finished at once in one process: what all others must come to."""
+    return study(tmp_path_factory.mktemp("undisturbed") / "a", **SMALL).run()
+
+
+def files(directory: Path) -> dict[str, bytes]:
+    return {name: (directory / name).read_bytes() for name in FILES}
+
+
+def test_a_damaged_unit_is_done_again_and_a_second_study_is_kept_out(tmp_path, undisturbed):
+    shutil.copytree(undisturbed.directory, tmp_path / "a")
+    damaged, truncated, *_ = sorted((tmp_path / "a" / "units").glob("*.parquet"))
     content = bytearray(damaged.read_bytes())
     content[len(content) // 2] ^= 0xFF
     damaged.write_bytes(content)
     truncated.write_bytes(truncated.read_bytes()[:100])
     study(tmp_path / "a", **SMALL).run()
-    assert {name: (first.directory / name).read_bytes() for name in FILES} == before
+    assert files(tmp_path / "a") == files(undisturbed.directory)
     holder = store_module.Store(tmp_path / "a", {})
     with holder._locked(), pytest.raises(StudyError, match="another study is running"):
         study(tmp_path / "a", **SMALL).run()
 
 
-def test_a_full_disk_ends_in_one_line_and_loses_nothing(tmp_path, monkeypatch):
+def test_a_full_disk_ends_in_one_line_and_loses_nothing(tmp_path, monkeypatch, undisturbed):
     real, calls = store_module.write_atomically, []
 
     def full(path: Path, content: bytes) -> None:
@@ -311,9 +321,8 @@ def test_a_full_disk_ends_in_one_line_and_loses_nothing(tmp_path, monkeypatch):
     assert "\n" not in str(caught.value)
     assert len(list((tmp_path / "a" / "units").glob("*.parquet"))) == 2
     monkeypatch.setattr(store_module, "write_atomically", real)
-    again, undisturbed = study(tmp_path / "a", **SMALL).run(), study(tmp_path / "b", **SMALL).run()
-    for name in FILES:
-        assert (again.directory / name).read_bytes() == (undisturbed.directory / name).read_bytes()
+    again = study(tmp_path / "a", **SMALL).run()
+    assert files(again.directory) == files(undisturbed.directory)
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
@@ -353,40 +362,29 @@ def run_killed(out: Path, kills: int, seed: int) -> None:
     assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
 
 
-def assert_same_as_undisturbed(tmp_path: Path) -> None:
-    undisturbed = study(tmp_path / "undisturbed", **SMALL).run()
-    for name in FILES:
-        assert (tmp_path / "killed" / name).read_bytes() == (undisturbed.directory / name).read_bytes(), name
-
-
 def test_equal_studies_write_the_same_bytes_whatever_the_number_of_jobs(tmp_path):
-    boosted = {"methods": ("gb", "csgb", "imblearn-brf"), "trees": 3, "folds": 2, "train_costs": ("record",)}
+    methods = (*SMALL["methods"], "gb", "csgb", "imblearn-brf")
     written = []
     for jobs in (1, 2):
-        found = study(tmp_path / str(jobs), churn_data(300), jobs=jobs, **boosted).run()
-        files = [path for path in found.directory.rglob("*") if path.is_file() and path.suffix != ".lock"]
-        written.append({str(path.relative_to(found.directory)): path.read_bytes() for path in files})
+        found = study(tmp_path / str(jobs), churn_data(300), **{**SMALL, "methods": methods, "jobs": jobs}).run()
+        paths = [path for path in found.directory.rglob("*") if path.is_file() and path.suffix != ".lock"]
+        written.append({str(path.relative_to(found.directory)): path.read_bytes() for path in paths})
+    assert set(FILES) <= written[0].keys()
     assert sum("gb" in name and name.endswith(".parquet") for name in written[0]) >= 2
     assert written[0].keys() == written[1].keys()
     assert [name for name, content in written[0].items() if content != written[1][name]] == []
 
 
-def test_a_killed_and_resumed_study_gives_the_same_bytes(tmp_path):
-    run_killed(tmp_path / "killed", kills=2, seed=0)
-    assert_same_as_undisturbed(tmp_path)
+def test_a_killed_and_resumed_study_gives_the_same_bytes(tmp_path, undisturbed):
+    run_killed(tmp_path / "killed", kills=1, seed=0)
+    assert files(tmp_path / "killed") == files(undisturbed.directory)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(5))
-def test_a_study_killed_many_times_gives_the_same_bytes(tmp_path, seed):
+def test_a_study_killed_many_times_gives_the_same_bytes(tmp_path, seed, undisturbed):
     run_killed(tmp_path / "killed", kills=8, seed=seed)
-    assert_same_as_undisturbed(tmp_path)
-
-
-def test_results_do_not_depend_on_the_number_of_processes(tmp_path):
-    one, two = study(tmp_path / "one", **SMALL).run(), study(tmp_path / "two", **{**SMALL, "jobs": 2}).run()
-    for name in FILES:
-        assert (one.directory / name).read_bytes() == (two.directory / name).read_bytes(), name
+    assert files(tmp_path / "killed") == files(undisturbed.directory)
 
 
 def test_limits_are_kept_with_a_margin_for_new_records(tmp_path):
@@ -443,22 +441,28 @@ def test_the_recommended_model_teaches_a_readable_tree(finished):
     assert "records" in finished.summary["tree"]
 
 
-def test_only_decisions_that_follow_costs_are_tried_where_that_is_asked_for(tmp_path):
-    result = study(tmp_path / "a", **{**SMALL, "decisions": "follow-costs", "metacost": "none"}).run()
-    assert set(result.results["threshold"]) == {"cost", "scaled"}
-    assert result.results["follows_costs"].all()
+FOLLOWING = {**SMALL, "decisions": "follow-costs", "metacost": "none"}
 
 
-def test_time_limits_leave_out_the_least_promising_and_say_so(tmp_path):
+@pytest.fixture(scope="module")
+def following(tmp_path_factory):
+    return study(tmp_path_factory.mktemp("following") / "a", **FOLLOWING).run()
+
+
+def test_only_decisions_that_follow_costs_are_tried_where_that_is_asked_for(following):
+    assert set(following.results["threshold"]) == {"cost", "scaled"}
+    assert following.results["follows_costs"].all()
+
+
+def test_time_limits_leave_out_the_least_promising_and_say_so(tmp_path, undisturbed):
     result = study(tmp_path / "a", **SMALL, time_limit=0).run()
     ran = set(result.results["method"])
     not_tried = result.summary["question"]["not_tried"]
     assert not_tried
     assert not set(not_tried) & ran
     assert by_promise(plan_units(Config(methods=SMALL["methods"])))[0].method in ran
-    again, whole = study(tmp_path / "a", **SMALL).run(), study(tmp_path / "b", **SMALL).run()
-    for name in FILES:
-        assert (again.directory / name).read_bytes() == (whole.directory / name).read_bytes()
+    again = study(tmp_path / "a", **SMALL).run()
+    assert files(again.directory) == files(undisturbed.directory)
 
 
 def test_repeats_divide_the_records_anew_and_are_averaged(tmp_path):
@@ -472,14 +476,14 @@ def test_repeats_divide_the_records_anew_and_are_averaged(tmp_path):
     assert two.results.filter(pl.col("repeat") == 1)["test_cost"].is_null().all()
 
 
-def test_the_delivered_model_can_be_trained_on_the_test_records_too(tmp_path):
-    usual, everything = (
-        study(tmp_path / refit, **SMALL, refit=refit, decisions="follow-costs").run() for refit in ("learning", "all")
-    )
-    assert usual.summary["chosen"] == everything.summary["chosen"]  # the figures are those of the same models
+def test_the_delivered_model_can_be_trained_on_the_test_records_too(tmp_path, following):
+    everything = study(tmp_path / "all", **FOLLOWING, refit="all").run()
+    assert following.summary["chosen"] == everything.summary["chosen"]  # the figures are those of the same models
     data = churn_data()
     given = {"fp_cost": data.costs.fp, "fn_cost": data.costs.fn}
-    first, second = (load(r.directory / "best.skops").predict_proba(data.frame, **given) for r in (usual, everything))
+    first, second = (
+        load(r.directory / "best.skops").predict_proba(data.frame, **given) for r in (following, everything)
+    )
     assert not np.array_equal(first, second)
 
 
@@ -488,8 +492,6 @@ def noise_data(n: int, seed: int) -> StudyData:
     rng = np.random.default_rng(seed)
     frame = pl.DataFrame({f"x{j}": rng.normal(size=n) for j in range(6)})
     amount = rng.lognormal(3, 1, n)
-    from stakes import Costs
-
     return StudyData(
         name="noise", frame=frame, positive=rng.random(n) < 0.3, classes=("no", "yes"),
         costs=Costs(fp=0.3 * amount, fn=amount), test_rows=None, test_fraction=0.2, info={},
@@ -511,7 +513,6 @@ def test_nothing_is_promised_on_pure_noise(tmp_path):
 
 
 def test_whole_groups_and_later_records_are_judged(tmp_path):
-    made = make_churn(600, random_state=0)
     group = np.random.default_rng(0).integers(0, 120, 600)
     for more in ({"groups": group}, {"time": np.arange(600)}):
         data = churn_data(600, **more)
@@ -529,7 +530,6 @@ def test_whole_groups_and_later_records_are_judged(tmp_path):
             assert learning.max() < test.min()
         result = study(tmp_path / next(iter(more)), data, **SMALL).run()
         assert result.summary["chosen"]["expected"]["low"] > 0
-    assert len(made) == 600
 
 
 def test_sizes_of_trees_are_tried_and_told_and_delivered(finished):
@@ -582,8 +582,8 @@ def test_average_precision_can_be_what_is_compared(tmp_path):
     assert board[0] > 0
 
 
-def test_a_configuration_that_cannot_be_read_is_refused(tmp_path):
-    study(tmp_path / "a", **SMALL).run()
+def test_a_configuration_that_cannot_be_read_is_refused(tmp_path, undisturbed):
+    shutil.copytree(undisturbed.directory, tmp_path / "a")
     (tmp_path / "a" / "study.json").write_bytes(b"\x80{")
     with pytest.raises(StudyError, match=r"cannot be read: remove .*a, or choose another --out"):
         study(tmp_path / "a", **SMALL).run()
