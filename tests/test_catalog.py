@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import warnings
+from functools import cache
 
 import numpy as np
 import pytest
@@ -42,11 +43,16 @@ PAPER = [
 ]  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def churn():
+@cache
+def records():
     # Few records, and no missing numbers, which SMOTE and some others cannot use.
     data = make_churn(240, random_state=0)
     return data.frame.fill_null(0), data.target, data.costs
+
+
+@pytest.fixture
+def churn():
+    return records()
 
 
 def small(name):
@@ -54,6 +60,19 @@ def small(name):
     method = list_methods().filter(name=name)[0]
     sizes = {"min_samples_leaf": 10, "n_estimators": 30 if method.family == "boosting" else 5}
     return method.make(random_state=0, **{size: value for size, value in sizes.items() if size in method.make.names})
+
+
+def can_route(name):
+    return "imblearn-" not in name  # the ensembles of imbalanced-learn do not work where routing is enabled
+
+
+@cache
+def fitted(name):
+    """Return the small classifier of a name, fitted once for all tests that only ask it."""
+    X, y, costs = records()
+    with warnings.catch_warnings(), sklearn.config_context(enable_metadata_routing=can_route(name)):
+        warnings.simplefilter("ignore", ClassMeansWarning)
+        return small(name).fit(X, y, fp_cost=costs.fp, fn_cost=costs.fn)
 
 
 def test_the_catalogue_has_all_rows_of_the_papers_table_and_all_prefixes():
@@ -87,13 +106,13 @@ def test_every_name_fits_predicts_clones_pickles_and_searches(method, churn):
     name = method.name
     X, y, costs = churn
     given = {"fp_cost": costs.fp, "fn_cost": costs.fn}
-    classifier = small(name)
+    classifier = fitted(name)
     assert type(classifier).__name__ in repr(classifier)
-    routing = "imblearn-" not in name  # the ensembles of imbalanced-learn do not work where it is enabled
+    routing = can_route(name)
     with warnings.catch_warnings(), sklearn.config_context(enable_metadata_routing=routing):
         warnings.simplefilter("ignore", ClassMeansWarning)
         copy = clone(classifier)
-        predicted = classifier.fit(X, y, **given).predict(X, **given)
+        predicted = classifier.predict(X, **given)
         assert set(np.unique(predicted)) <= {0, 1}
         proba = classifier.predict_proba(X, **given)
         assert proba.shape == (len(y), 2)
@@ -103,18 +122,16 @@ def test_every_name_fits_predicts_clones_pickles_and_searches(method, churn):
         np.testing.assert_array_equal(copy.fit(X, y, **given).predict(X, **given), predicted)
         if not routing:
             return
-        search = GridSearchCV(clone(classifier), {"random_state": [1]}, scoring=make_cost_scorer(total_cost), cv=2)
+        scorer = make_cost_scorer(total_cost)
+        search = GridSearchCV(clone(classifier), {"random_state": [1]}, scoring=scorer, cv=2, refit=False)
         search.fit(X, y, **given)
         assert np.isfinite(search.best_score_)
 
 
 @pytest.mark.parametrize("method", each(list_methods()))
 def test_the_table_says_truly_which_methods_need_costs_to_predict(method, churn):
-    X, y, costs = churn
-    classifier = small(method.name)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ClassMeansWarning)
-        classifier.fit(X, y, fp_cost=costs.fp, fn_cost=costs.fn)
+    X, y, _ = churn
+    classifier = fitted(method.name)
     if method.needs_costs:
         with pytest.raises(CostsNeededError, match="pass fp_cost= along with X"):
             classifier.predict(X)
