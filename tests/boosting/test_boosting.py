@@ -343,7 +343,7 @@ def test_stumps_of_scikit_learn_make_the_same_ensemble(small: Any) -> None:
         np.testing.assert_array_equal(one.predict(small.X), other.predict(small.X))
 
 
-@pytest.mark.parametrize("sampling", [None, "under", "smote"])
+@pytest.mark.parametrize("sampling", [None, pytest.param("under", marks=pytest.mark.slow), "smote"])
 @pytest.mark.parametrize("variant", [name for name in RULES if name != "uboost"])
 def test_any_classifier_with_weights_can_be_boosted(small: Any, variant: str, sampling: Any) -> None:
     model = few(estimator=LogisticRegression(), variant=variant, sampling=sampling, n_estimators=3)
@@ -482,13 +482,20 @@ def expected_failures(model: CostBoostClassifier) -> dict[str, str]:
 @parametrize_with_checks(
     [
         few(n_estimators=5),
-        few(n_estimators=5, variant="csab"),
         few(n_estimators=5, estimator=CostTreeClassifier(max_depth=2), decision=Decision(member="cost")),
-        few(n_estimators=3, estimator=DecisionTreeClassifier(max_depth=1)),
     ],
     expected_failed_checks=expected_failures,
 )
 def test_scikit_learn_check_passes(estimator: Any, check: Callable[[Any], None]) -> None:
+    check(estimator)
+
+
+@pytest.mark.slow
+@parametrize_with_checks(
+    [few(n_estimators=5, variant="csab"), few(n_estimators=3, estimator=DecisionTreeClassifier(max_depth=1))],
+    expected_failed_checks=expected_failures,
+)
+def test_scikit_learn_check_passes_with_other_options(estimator: Any, check: Callable[[Any], None]) -> None:
     check(estimator)
 
 

@@ -210,7 +210,7 @@ def test_csb0_and_csb1_are_not_adaboost_even_where_costs_are_one(variant: str) -
     )
 
 
-@pytest.mark.parametrize("seed", range(4))
+@each_seed
 def test_adaboost_is_that_of_scikit_learn(seed: int) -> None:
     rng = np.random.default_rng(seed)
     X, fresh = rng.normal(size=(240, 5)), rng.normal(size=(300, 5))
@@ -249,7 +249,7 @@ def test_more_are_positive_the_more_a_false_negative_costs(records: tuple[Any, A
 
 
 @each_cost_sensitive
-@pytest.mark.parametrize("ratio", [20.0, 1e3, 1e6])
+@pytest.mark.parametrize("ratio", [20.0, pytest.param(1e3, marks=pytest.mark.slow), 1e6])
 def test_large_ratios_make_nearly_all_positive(records: tuple[Any, Any], variant: str, ratio: float) -> None:
     assert share_positive(records, ratio, variant=variant) > 0.65
 
@@ -317,7 +317,7 @@ def test_adac2_by_roots_is_asymmetric_boosting_where_costs_are_constant(records:
     assert_array_equal(adac2.predict(X), asymmetric.predict(X))
 
 
-@pytest.mark.parametrize("unit", [0.01, 100.0])
+@pytest.mark.parametrize("unit", [0.01, pytest.param(100.0, marks=pytest.mark.slow)])
 @each_case
 @each_kind_of_cost
 def test_decisions_do_not_depend_on_the_currency(

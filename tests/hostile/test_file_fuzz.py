@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from test_hostile_files import COMMAND, said_by
+from test_hostile_files import QUICKLY, said_by
 
 from stakes.exceptions import CostsError, StudyError
 from stakes.study import load_data
@@ -90,7 +90,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A model of a study of records without fault."""
     directory = tmp_path_factory.mktemp("model")
     frame(random.Random(0)).write_csv(directory / "records.csv")
-    assert said_by("study", directory / "records.csv", *COMMAND, "--out", directory / "out") == (0, [])
+    assert said_by("study", directory / "records.csv", *QUICKLY, "--out", directory / "out") == (0, [])
     return directory / "out" / "best.skops"
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from test_hostile_files import COMMAND, file_of, said_by
+from test_hostile_files import COMMAND, QUICKLY, file_of, said_by
 
 
 @pytest.fixture(scope="module")
@@ -17,7 +17,7 @@ def studied(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with records and a study of them."""
     directory = tmp_path_factory.mktemp("studied")
     file_of(note=["=1+1", "plain"] * 40)(directory / "records.csv")
-    assert said_by("study", directory / "records.csv", *COMMAND, "--out", directory / "out") == (0, [])
+    assert said_by("study", directory / "records.csv", *QUICKLY, "--out", directory / "out") == (0, [])
     return directory
 
 
@@ -94,7 +94,7 @@ def apply_to(studied: Path, out: object, **options: object) -> subprocess.Comple
     return subprocess.run([*map(str, command), "--out", str(out)], capture_output=True, check=False, **options)
 
 
-@pytest.mark.parametrize("out", ["-", "/dev/stdout"])
+@pytest.mark.parametrize("out", ["-", pytest.param("/dev/stdout", marks=pytest.mark.slow)])
 def test_standard_output_has_the_decisions_and_nothing_else(out: str, studied: Path, tmp_path: Path) -> None:
     if not Path("/dev").exists() and out != "-":
         pytest.skip("no such device here")
