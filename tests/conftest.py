@@ -27,6 +27,27 @@ settings.load_profile("stakes")
 collect_ignore_glob = ["*conftest.py"]
 
 
+# The order in which workers take up files. The first one compiles the engine, for which all others would wait: files
+# without it come next. Then come those that take longest, so that no worker is left alone with one of them at the end.
+ORDER = (
+    "tests/test_sklearn_checks",
+    *("tests/study/test_data", "tests/study/test_report.", "tests/test_expressions", "tests/test_costs"),
+    *("tests/test_table", "tests/datasets", "tests/metrics", "tests/test_mutations", "tests/test_architecture"),
+    *("tests/study/test_study", "tests/test_feature_costs", "tests/hostile", "tests/test_docs", "tests/boosting"),
+    *("tests/study", "tests/test_cli", "tests/test_catalog", "tests/test_notebooks", "tests/test_forks"),
+)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Put the files in order for the workers; alone, a process takes them as they come."""
+
+    def place(item: pytest.Item) -> int:
+        return next((i for i, name in enumerate(ORDER) if item.nodeid.startswith(name)), len(ORDER))
+
+    if hasattr(config, "workerinput"):
+        items.sort(key=place)
+
+
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
     """Run a single file in this process: workers take seconds to start, and only one would have work."""
     return 0 if len(config.args) == 1 and ".py" in config.args[0] else None
