@@ -1,6 +1,6 @@
 """Random configurations of every estimator, on small random records: what must hold does, or a documented error is due.
 
-A few hundred of them each time, always the same; more than 10,000 others, new ones each time, by
+Some two hundred of them each time, always the same; more than 10,000 others, new ones each time, by
 ``pytest -m slow tests/test_random_configurations.py``.
 """
 
@@ -342,8 +342,8 @@ COMMON: dict[str, Any] = {
     "database": None,
     "suppress_health_check": [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],
 }
-EXAMPLES = {"tree": 60, "bagging": 100, "boosting": 100, "decision": 25, "metacost": 25}
-TIMES = 35
+EXAMPLES = {"tree": 40, "bagging": 60, "boosting": 60, "decision": 20, "metacost": 20}
+TIMES = 55
 
 
 @pytest.mark.parametrize("name", FAMILIES)
