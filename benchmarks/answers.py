@@ -118,6 +118,7 @@ QUESTIONS = (
     Question("Weights by cost, against a bootstrap of all", bagged("w"), bagged("")),
     Question("Trees that split by cost, against the usual ones", bagged("cs"), bagged("")),
     Question("Random forests, against bagging", named("rf") & SAME, named("bg") & SAME),
+    Question("Extremely randomised trees, against random forests", named("et") & SAME, named("rf") & SAME),
     Question("AdaCost, against AdaBoost", named("acost") & SAME, ADABOOST),
     Question("All AdaBoosts with costs in training, against AdaBoost", BOOSTED & IN_TRAINING & SAME, ADABOOST),
     Question("AdaBoost, against a random forest", ADABOOST, named("rf") & SAME),
@@ -150,15 +151,15 @@ class Answer:
         return "yes" if self.low > 0 else "no" if self.high < 0 else "cannot be told"
 
 
-def chosen(source: Source, kind: pl.Expr) -> dict[str, float]:
+def chosen(source: Source, kind: pl.Expr, figure: str = TEST) -> dict[str, float]:
     """Return the test figure of each method's model of a kind that is best on out-of-fold records."""
     rows = (
-        source.results.filter(kind, pl.col(OUT_OF_FOLD).is_not_null(), pl.col(TEST).is_not_null())
+        source.results.filter(kind, pl.col(OUT_OF_FOLD).is_not_null(), pl.col(figure).is_finite())
         .sort(OUT_OF_FOLD, descending=True, maintain_order=True)
         .group_by("method", maintain_order=True)
         .first()
     )
-    return dict(rows.select("method", TEST).iter_rows())
+    return dict(rows.select("method", figure).iter_rows())
 
 
 def best(source: Source) -> float:
@@ -291,11 +292,12 @@ def ranks_table(comparison: Comparison, n: int = 15) -> str:
     return table(("method", "average rank", "mean savings", "best on", "worse than the first by > 0.01"), rows)
 
 
-def parts_table(parts: dict[str, list[Source]]) -> str:
-    """Return the mean test figures of kinds of models in parts of the data sets."""
-    rows, kinds = [], KINDS.values()
+def parts_table(parts: dict[str, list[Source]], figure: str = TEST) -> str:
+    """Return the test figures of kinds of models in parts of the data sets."""
+    rows = []
     for name, sources in parts.items():
-        found = [[np.mean([*side.values()]) for source in sources if (side := chosen(source, kind))] for kind in kinds]
+        sides = [[chosen(source, kind, figure) for source in sources] for kind in KINDS.values()]
+        found = [[np.mean([*each.values()]) for each in side if each] for side in sides]
         rows.append((name, len(sources), *(f"{np.mean(values):.3f}" if values else "" for values in found)))
     return table(("", "data sets", *KINDS), rows)
 
@@ -354,13 +356,15 @@ def main() -> None:
     out = asked.pop("out")
     sources = {kind: read_studies([path], MEASURE) for kind, path in asked.items() if path}
     compared = {kind: compare([asked[kind]], measure=MEASURE) for kind in sources}
-    tables = {}
+    tables: dict[str, str] = {}
     for kind, studies in sources.items():
         tables |= {f"{kind} answers": answers_table(studies), f"{kind} ranks": ranks_table(compared[kind]),
                    f"{kind} components": components_table(compared[kind])}  # fmt: skip
         write_diagram(compared[kind], out / f"state-of-the-art-{kind}.svg")
     divided = {"imbalance": levels, "costs": domains}
     tables |= {f"{kind} parts": parts_table(divided[kind](sources[kind])) for kind in sources if kind in divided}
+    if "costs" in sources:
+        tables["costs roi"] = parts_table(domains(sources["costs"]), "test_roi")
     everything = [source for studies in sources.values() for source in studies]
     tables["first methods"] = table(
         ("method", "mean savings of the choice with it"),

@@ -79,6 +79,7 @@ def main() -> None:
     parser.add_argument("--trees", type=int, default=50)
     parser.add_argument("--seeds", default="0")
     parser.add_argument("--records", type=int, default=5_000, help="of a set with costs, at most")
+    parser.add_argument("--max-fpr", type=float, help="the largest false positive rate that is allowed")
     parser.add_argument("--jobs", type=int, default=-1)
     asked = parser.parse_args()
     names = asked.sets.split(",") if asked.sets else None
@@ -94,8 +95,9 @@ def main() -> None:
                 continue
             methods = tuple(asked.methods.split(","))
             Study(
-                data, out=out, methods=methods, trees=asked.trees, seed=seed, measure="savings", jobs=asked.jobs
-            ).run()
+                data, out=out, methods=methods, trees=asked.trees, seed=seed, measure="savings", max_fpr=asked.max_fpr,
+                jobs=asked.jobs,
+            ).run()  # fmt: skip
             print(data.name, seed, flush=True)
     found = compare([asked.out])
     print(found)
