@@ -10,6 +10,7 @@ import os
 import socket
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures.process import BrokenProcessPool
 from functools import partial
@@ -43,9 +44,12 @@ class Workers:
             return
         task = delayed(_run)
         try:
-            yield from Parallel(n_jobs=self.jobs, return_as="generator_unordered", pre_dispatch="1*n_jobs")(
-                task(os.getpid(), stakes.__version__, function, shared, *item) for item in items
-            )
+            with warnings.catch_warnings():
+                # Workers whose memory grows are replaced: with records read through a map it does, and is given back.
+                warnings.filterwarnings("ignore", message="A worker stopped while some jobs were given")
+                yield from Parallel(n_jobs=self.jobs, return_as="generator_unordered", pre_dispatch="1*n_jobs")(
+                    task(os.getpid(), stakes.__version__, function, shared, *item) for item in items
+                )
         except BrokenProcessPool:
             raise StudyError(
                 f"a worker process was killed, as the system does when memory is short: {GOES_ON}; fewer --jobs need "
