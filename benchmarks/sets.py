@@ -130,7 +130,8 @@ def _lending(frame: pl.DataFrame) -> Made:
 def _claims(frame: pl.DataFrame) -> Made:
     positive = (frame["fraud_reported"] == "Y").to_numpy()
     claim = frame["total_claim_amount"].to_numpy().astype(float)
-    frame = frame.drop("fraud_reported", "policy_number", "policy_bind_date", "incident_date")
+    identifiers = ("policy_number", "incident_location", "policy_bind_date", "incident_date")
+    frame = frame.drop("fraud_reported", *identifiers)
     return frame, positive, 0 * claim + 203, claim
 
 
