@@ -10,11 +10,13 @@ import polars as pl
 import pytest
 from imblearn.over_sampling import SMOTE, SMOTEN, SMOTENC
 from scipy import sparse
+from sklearn.preprocessing import OneHotEncoder
 from sklearn.utils import get_tags
 
 from stakes import Costs
 from stakes.exceptions import SamplingError
 from stakes.sampling import SMOTESampler
+from stakes.sampling.smote import _Categories
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(80, 3))
@@ -303,3 +305,12 @@ def test_growing_without_end_is_an_error() -> None:
 def test_synthesis_without_features_is_an_error() -> None:
     with pytest.raises(SamplingError, match="X was not given"):
         SMOTESampler().draw(y, Costs(fp=1, fn=2), rng)
+
+
+def test_categories_are_read_off_stored_entries_as_scikit_learn_reads_them() -> None:
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.integers(0, 5, 200), rng.integers(0, 2, 200), rng.integers(0, 9, 200)]).astype(float)
+    ours, theirs = (kind(handle_unknown="ignore").fit(X) for kind in (_Categories, OneHotEncoder))
+    np.testing.assert_array_equal(ours.inverse_transform(ours.transform(X)), X)
+    unknown = ours.transform(X + 4)  # some have no entry
+    np.testing.assert_array_equal(ours.inverse_transform(unknown), theirs.inverse_transform(unknown))

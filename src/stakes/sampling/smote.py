@@ -11,6 +11,7 @@ import numpy as np
 from imblearn.over_sampling import SMOTE, SMOTEN, SMOTENC
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
+from sklearn.preprocessing import OneHotEncoder
 
 from stakes._docs import documented
 from stakes._rows import append_rows, take_rows
@@ -188,6 +189,21 @@ class _Pool(MemberSampler):
         return Sample(self.counts(y, costs, rng), take_rows(self.X, rows), self.y[rows])
 
 
+class _Categories(OneHotEncoder):
+    """One-hot encoding that reads categories off the stored entries: scikit-learn's looks at each row by itself."""
+
+    def inverse_transform(self, X: Any) -> NDArray[Any]:
+        X = sparse.csr_array(X)
+        X.sort_indices()
+        sizes = [categories.size for categories in self.categories_]
+        if not (np.diff(X.indptr) == len(sizes)).all():
+            return np.asarray(super().inverse_transform(X))
+        codes = X.indices.reshape(-1, len(sizes)) - np.cumsum([0, *sizes[:-1]])
+        if ((codes < 0) | (codes >= sizes)).any():
+            return np.asarray(super().inverse_transform(X))
+        return np.column_stack([categories[codes[:, j]] for j, categories in enumerate(self.categories_)])
+
+
 def _growth(y: NDArray[Any], costs: Costs) -> tuple[int, NDArray[np.intp], NDArray[np.intp], int]:
     """Return the class to grow, its rows, those of the other, and by how many records."""
     positives, negatives = split_classes(y)
@@ -201,7 +217,8 @@ def _method(categorical: NDArray[np.bool_]) -> Callable[..., Any]:
     if categorical.all():
         return SMOTEN
     if categorical.any():
-        return partial(SMOTENC, categorical_features=np.flatnonzero(categorical).tolist())
+        encoder = _Categories(handle_unknown="ignore")  # as imbalanced-learn's own
+        return partial(SMOTENC, categorical_features=np.flatnonzero(categorical).tolist(), categorical_encoder=encoder)
     return SMOTE
 
 
