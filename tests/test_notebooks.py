@@ -43,8 +43,8 @@ def ran():
     nbformat = pytest.importorskip("nbformat", reason="nbformat is not installed")
     pytest.importorskip("ipykernel", reason="ipykernel is not installed")
     books = [nbformat.read(path, as_version=4) for path in NOTEBOOKS]
-    forget = nbformat.v4.new_code_cell("%reset -f")
-    whole = nbformat.v4.new_notebook(cells=[cell for book in books for cell in (*book.cells, forget)])
+    forget = nbformat.v4.new_code_cell  # a new one each time: cells have ids
+    whole = nbformat.v4.new_notebook(cells=[cell for book in books for cell in (*book.cells, forget("%reset -f"))])
     options = {"timeout": 600, "kernel_name": "python3", "coalesce_streams": True, "allow_errors": True}
     cells = iter(nbclient.NotebookClient(whole, **options).execute()["cells"])
     return {
