@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from lightgbm import Booster
+from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
 
 from stakes import CostBaggingClassifier, Decision
@@ -168,6 +169,28 @@ def test_what_was_chosen_about_members_is_of_as_many_as_there_are(name: str, val
     kept.update(dict.fromkeys(kept, values))
     with pytest.raises(ModelFileError, match="is damaged"):
         loads(dumps(model))
+
+
+@pytest.mark.parametrize("options", [{"min_frequency": 10}, {"drop": "first"}, {"max_categories": 3}, {}])
+@pytest.mark.parametrize(
+    "lie",
+    [
+        lambda encoder: encoder.categories_.__setitem__(0, np.arange(99.0)),
+        lambda encoder: encoder._n_features_outs.__setitem__(0, 0),
+        lambda encoder: encoder._n_features_outs.pop(),
+        lambda encoder: setattr(encoder, "_default_to_infrequent_mappings", [np.full(7, 99), None]),
+        lambda encoder: setattr(encoder, "_infrequent_indices", [np.array([99]), np.array([99])]),
+    ],
+)
+def test_columns_of_categories_are_within_those_of_their_feature(
+    options: dict[str, Any], lie: Callable[[OneHotEncoder], None]
+) -> None:
+    categories = np.column_stack([np.r_[np.zeros(5), rng.integers(1, 7, 300)], rng.integers(0, 2, 305)])
+    encoder = OneHotEncoder(handle_unknown="infrequent_if_exist", **options).fit(categories)
+    check_part(encoder)
+    lie(encoder)
+    with pytest.raises((ModelFileError, ValueError, IndexError)):
+        check_part(encoder)
 
 
 def test_the_trees_of_boosting_are_checked_with_the_model(text: str) -> None:

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.lib.recfunctions import repack_fields
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
+from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree._tree import Tree
 
 from stakes._estimation import AmountEstimator, ForeseenCost
@@ -253,6 +254,8 @@ def _check_estimator(estimator: Any) -> None:
         require(isinstance(has["tree_"], Tree) and has["tree_"].n_features == n_features)
     if "_predictors" in has:
         _check_histogram_boosting(has, n_features)
+    if isinstance(estimator, OneHotEncoder) and "categories_" in has:
+        _check_one_hot(has, n_features)
     models = has.get("estimators_", members.models if "blend_" in has else None)
     if models is not None and "n_features_in_" in has:
         _check_nested(models, has.get("estimators_features_"), n_features)
@@ -361,6 +364,24 @@ def _check_histogram_boosting(has: dict[str, Any], n_features: int) -> None:
             by_category = splits & (nodes["is_categorical"] != 0)
             require(_within(nodes["bitset_idx"][by_category], len(sets)))
             require(np.asarray(categorical)[nodes["feature_idx"][by_category]].all())
+
+
+def _check_one_hot(has: dict[str, Any], n_features: int) -> None:
+    """Check that each category has a column within those of its feature: they are written without another look."""
+    columns, dropped = has["_n_features_outs"], has.get("drop_idx_")
+    mappings, rare = has.get("_default_to_infrequent_mappings"), has.get("_infrequent_indices")
+    require(len(columns) == len(has["categories_"]) == n_features)
+    for j, categories in enumerate(has["categories_"]):
+        mapping, few = (None if each is None else each[j] for each in (mappings, rare))
+        require((mapping is None) == (few is None))
+        room = columns[j] + (dropped is not None and dropped[j] is not None)
+        require(np.ndim(categories) == 1)
+        if mapping is None:
+            require(categories.size <= room)
+        else:
+            require(
+                mapping.size == categories.size and _within(mapping, room) and _within(np.asarray(few), categories.size)
+            )
 
 
 def _check_nested(models: Any, given: Any, n_features: int) -> None:
