@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 from lightgbm import Booster
 from sklearn.preprocessing import OneHotEncoder
@@ -169,6 +170,20 @@ def test_what_was_chosen_about_members_is_of_as_many_as_there_are(name: str, val
     kept.update(dict.fromkeys(kept, values))
     with pytest.raises(ModelFileError, match="is damaged"):
         loads(dumps(model))
+
+
+def test_only_splits_of_categories_go_by_sets_of_them() -> None:
+    frame = pl.DataFrame({"x": X[:, 0], "kind": [f"k{value:.0f}" for value in X[:, 1]], "z": X[:, 2]})
+    model = CostBaggingClassifier(n_estimators=3, random_state=0).fit(frame, Y)
+    nodes = model.members_.trees.nodes
+    assert (nodes.category_set >= 0).any()
+    for others in (nodes.feature < 0, nodes.feature == 0):
+        kept = nodes.category_set.copy()
+        nodes.category_set[np.flatnonzero(others)[0]] = 0
+        with pytest.raises(ModelFileError, match="damaged"):
+            loads(dumps(model))
+        nodes.category_set[:] = kept
+    loads(dumps(model))
 
 
 @pytest.mark.parametrize("options", [{"min_frequency": 10}, {"drop": "first"}, {"max_categories": 3}, {}])

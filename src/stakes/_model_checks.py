@@ -310,7 +310,9 @@ def _check_tree_members(members: TreeMembers, binning: Binning, n_features: int)
     require(trees.sizes.min() > 0 and trees.sizes.max() <= n and trees.sizes.sum() == n)
     ends = np.repeat(np.cumsum(trees.sizes), trees.sizes)
     require(_walks(nodes.feature >= 0, (nodes.left, nodes.left.astype(np.int64) + 1), ends, nodes.feature, n_features))
-    require(_within(nodes.category_set[nodes.category_set >= 0], len(nodes.categories_left)))
+    by_set = nodes.category_set >= 0  # a leaf that went by a set would be left, and never reached again
+    require(_within(nodes.category_set[by_set], len(nodes.categories_left)) and (nodes.feature[by_set] >= 0).all())
+    require(binning.feature_bins_.categorical[nodes.feature[by_set]].all())
     for totals in (nodes.counts, nodes.weights):
         require(totals.dtype.kind in "iuf" and (totals >= 0).all())  # nor NaN
         require((totals <= (LARGEST_WEIGHT if totals.dtype.kind == "f" else MOST_RECORDS)).all())
