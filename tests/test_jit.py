@@ -91,7 +91,8 @@ def four_times(x):
 
 def run_kernels(folder: Path, limit: int | None = None, **environment: str) -> str:
     """Return what is said by a process that compiles and runs kernels; its files may get so large."""
-    (folder / "some_kernels.py").write_text(MODULE)
+    if not (folder / "some_kernels.py").exists():
+        (folder / "some_kernels.py").write_text(MODULE)
     program = "import resource, some_kernels\n"
     if limit is not None:
         program += f"resource.setrlimit(resource.RLIMIT_FSIZE, ({limit}, {limit}))\n"
@@ -131,6 +132,7 @@ def test_compiled_code_that_is_broken_is_compiled_again(tmp_path: Path, left: in
 
 
 def test_processes_do_not_compile_the_same_at_the_same_time(tmp_path: Path) -> None:
+    (tmp_path / "some_kernels.py").write_text(MODULE)
     with ThreadPoolExecutor(3) as pool:
         said = pool.map(
             lambda _: run_kernels(tmp_path, NUMBA_CACHE_DIR=str(tmp_path / "c"), NUMBA_DEBUG_CACHE="1"), "abc"
