@@ -173,7 +173,7 @@ def test_what_was_chosen_about_members_is_of_as_many_as_there_are(name: str, val
 
 
 def test_only_splits_of_categories_go_by_sets_of_them() -> None:
-    frame = pl.DataFrame({"x": X[:, 0], "kind": [f"k{value:.0f}" for value in X[:, 1]], "z": X[:, 2]})
+    frame = pl.DataFrame({"x": X[:, 0], "z": X[:, 2], "kind": [f"k{value:.0f}" for value in X[:, 1]]})
     model = CostBaggingClassifier(n_estimators=3, random_state=0).fit(frame, Y)
     nodes = model.members_.trees.nodes
     assert (nodes.category_set >= 0).any()
@@ -193,6 +193,7 @@ def test_only_splits_of_categories_go_by_sets_of_them() -> None:
         lambda encoder: encoder.categories_.__setitem__(0, np.arange(99.0)),
         lambda encoder: encoder._n_features_outs.__setitem__(0, 0),
         lambda encoder: encoder._n_features_outs.pop(),
+        lambda encoder: encoder._n_features_outs.append(1),
         lambda encoder: setattr(encoder, "_default_to_infrequent_mappings", [np.full(7, 99), None]),
         lambda encoder: setattr(encoder, "_infrequent_indices", [np.array([99]), np.array([99])]),
     ],
