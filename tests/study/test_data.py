@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from stakes.exceptions import StudyError
@@ -592,7 +592,8 @@ def test_a_file_in_batches_is_the_file_as_a_whole(
     assert whole.equals(expected)
 
 
-@given(st.binary(max_size=60) | st.text('ab,;\n"01 .*^$', max_size=60).map(str.encode))
+@example(content=b'\r"')  # a header that is no record
+@given(content=st.binary(max_size=60) | st.text('ab,;\r\n"01 .*^$', max_size=60).map(str.encode))
 @settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_file_is_data_or_a_clear_error(write: Write, content: bytes) -> None:
     said = ""

@@ -6,6 +6,7 @@ would take the lines up to the next quote for one value: it is looked for, and n
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import re
 from codecs import BOM_UTF8
@@ -82,7 +83,9 @@ class _Quotes:
             return
         column = re.sub(self.QUOTED, b"", before).count(self.separator)
         texts = csv.reader([self.header.decode(errors="replace").rstrip()], delimiter=self.separator.decode())
-        names = next(texts, [])
+        names: list[str] = []
+        with contextlib.suppress(csv.Error):  # a header that is no record has no names
+            names = next(texts, [])
         shown = repr(names[column]) if column < len(names) else f"number {column + 1}"
         what = "is not closed, or the value goes on after it" if begins_a_value else "stands within a value"
         line = first_line + before.count(b"\n")
