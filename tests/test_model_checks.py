@@ -186,6 +186,14 @@ def test_only_splits_of_categories_go_by_sets_of_them() -> None:
     loads(dumps(model))
 
 
+def test_leaves_have_no_children() -> None:
+    model = CostBaggingClassifier(n_estimators=3, random_state=0).fit(X, Y)
+    nodes = model.members_.trees.nodes
+    nodes.left[np.flatnonzero(nodes.feature < 0)[0]] = 0
+    with pytest.raises(ModelFileError, match="damaged"):
+        loads(dumps(model))
+
+
 @pytest.mark.parametrize("options", [{"min_frequency": 10}, {"drop": "first"}, {"max_categories": 3}, {}])
 @pytest.mark.parametrize(
     "lie",

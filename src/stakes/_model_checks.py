@@ -310,6 +310,7 @@ def _check_tree_members(members: TreeMembers, binning: Binning, n_features: int)
     require(trees.sizes.min() > 0 and trees.sizes.max() <= n and trees.sizes.sum() == n)
     ends = np.repeat(np.cumsum(trees.sizes), trees.sizes)
     require(_walks(nodes.feature >= 0, (nodes.left, nodes.left.astype(np.int64) + 1), ends, nodes.feature, n_features))
+    require((nodes.left[nodes.feature < 0] < 0).all())  # parents are found by who has them for a child
     by_set = nodes.category_set >= 0  # a leaf that went by a set would be left, and never reached again
     require(_within(nodes.category_set[by_set], len(nodes.categories_left)) and (nodes.feature[by_set] >= 0).all())
     require(binning.feature_bins_.categorical[nodes.feature[by_set]].all())
