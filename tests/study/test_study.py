@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 import warnings
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -82,6 +83,14 @@ def test_votes_of_boosting_by_errors_and_members_by_thresholds_are_tried(tmp_pat
     for name in ("ab", "dab-thr", "acost"):
         assert {*BY_ERROR, None} == set(found.filter(pl.col("method") == name)["vote_weight"].unique())
     assert set(found.filter(pl.col("method") == "dab-thr")["member"]) == {"tuned"}
+
+
+def test_smote_that_finds_no_complete_record_is_left_out_and_said(tmp_path: Path):
+    data = churn_data(200)
+    gaps = data.frame.with_columns(empty=pl.lit(None, dtype=pl.Float64))
+    result = study(tmp_path / "gaps", replace(data, frame=gaps), methods=("rf", "sbg"), folds=2).run()
+    assert "'empty' is missing" in result.summary["question"]["not_trained"]["sbg"]
+    assert "rf" in result.leaderboard["name"].to_list()
 
 
 def test_a_method_that_refuses_the_data_does_not_end_the_study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

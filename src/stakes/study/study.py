@@ -15,7 +15,7 @@ from joblib import cpu_count
 import stakes
 from stakes._atomic import write_atomically
 from stakes._forks import refuse_if_forked
-from stakes.exceptions import CostsError, DecisionError, ModelFileError, SamplingError, StudyError
+from stakes.exceptions import ModelFileError, StudyError
 from stakes.measures import MEASURES
 from stakes.persist import dumps
 from stakes.study.advice import headline
@@ -366,9 +366,7 @@ def _run_named(data: StudyData, config: Config, unit: Unit, ratios: tuple[str, .
     started = time.monotonic()
     try:
         rows, model = run_unit(data, config, unit, ratios)
-    except (CostsError, DecisionError, SamplingError) as error:
-        raise StudyError(f"{unit.method}, which --methods can leave out: {error}") from error
-    except ValueError as error:  # a model of another package may refuse some data, which is no reason to end a study
+    except ValueError as error:  # a method may refuse some data, as SMOTE missing numbers: no reason to end a study
         return _Done(unit, pl.DataFrame(), None, time.monotonic() - started, failure=str(error))
     try:
         content = None if model is None else dumps(model, validation=True, compress=False)
