@@ -107,8 +107,6 @@ TRUSTED = (
     # How gradient boosting checks categories: a function of scikit-learn with some of its arguments.
     "functools.partial",
     "sklearn.utils.validation.check_array",
-    # The columns of its encoder in scikit-learn 1.6 and 1.7: a list.
-    "sklearn.compose._column_transformer._RemainderColsList",
     "collections.OrderedDict",
     "lightgbm.sklearn.LGBMClassifier",
     "lightgbm.sklearn.LGBMRegressor",

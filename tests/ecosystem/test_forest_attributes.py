@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-import sklearn
 from sklearn.base import clone
 from sklearn.ensemble import AdaBoostClassifier
 from sklearn.linear_model import LogisticRegression
@@ -19,8 +18,6 @@ from stakes.boosting.loop import PERFECT
 from stakes.exceptions import NoEffectWarning, SamplingError
 from stakes.metrics import savings_score
 from stakes.persist import dumps, loads
-
-SKLEARN = tuple(int(part) for part in sklearn.__version__.split(".")[:2])
 
 RNG = np.random.default_rng(0)
 X = RNG.integers(0, 20, (300, 4)).astype(float)
@@ -86,7 +83,6 @@ def test_ccp_alpha_prunes_to_the_tree_of_scikit_learn(criterion: str, alpha: flo
 @pytest.mark.parametrize("criterion", ["gini", "entropy", "log_loss"])
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("least", [0.01, 0.05, 0.2, 0.5])
-@pytest.mark.skipif(SKLEARN < (1, 7), reason="scikit-learn 1.6 grows another tree where a leaf has just the weight")
 def test_min_weight_fraction_leaf_grows_the_tree_of_scikit_learn(criterion: str, weighted: bool, least: float) -> None:
     weight = 0.1 + X[:, 3] ** 2 if weighted else None
     options: dict[str, Any] = {"criterion": criterion, "min_weight_fraction_leaf": least}
