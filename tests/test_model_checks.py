@@ -172,14 +172,15 @@ def test_what_was_chosen_about_members_is_of_as_many_as_there_are(name: str, val
         loads(dumps(model))
 
 
-def test_only_splits_of_categories_go_by_sets_of_them() -> None:
+def test_only_splits_of_categories_go_by_sets_and_by_those_that_there_are() -> None:
     frame = pl.DataFrame({"x": X[:, 0], "z": X[:, 2], "kind": [f"k{value:.0f}" for value in X[:, 1]]})
     model = CostBaggingClassifier(n_estimators=3, random_state=0).fit(frame, Y)
     nodes = model.members_.trees.nodes
     assert (nodes.category_set >= 0).any()
-    for others in (nodes.feature < 0, nodes.feature == 0):
+    n_sets = len(nodes.categories_left)
+    for at, number in ((nodes.feature < 0, 0), (nodes.feature == 0, 0), (nodes.feature == 2, n_sets)):
         kept = nodes.category_set.copy()
-        nodes.category_set[np.flatnonzero(others)[0]] = 0
+        nodes.category_set[np.flatnonzero(at)[0]] = number
         with pytest.raises(ModelFileError, match="damaged"):
             loads(dumps(model))
         nodes.category_set[:] = kept
