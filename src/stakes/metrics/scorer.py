@@ -188,6 +188,9 @@ class CostScorer:
             request.score.add_request(param=name, alias=alias)
         return request
 
+    # The same under the name by which scikit-learn 1.8 asks.
+    _get_metadata_request = get_metadata_routing
+
 
 def _metadata_of(metric: Callable[..., float]) -> dict[str, bool]:
     """Return the arguments of a metric after y_true and y_pred, and whether it needs them."""
