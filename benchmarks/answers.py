@@ -8,13 +8,16 @@ Each side of a question is a set of models. On each data set every method is rep
 out-of-fold records, and judged on test records; a side has the mean of its methods. Not the best of them all: among
 thousands of models that one is lucky, and the side with more models has more luck. Methods are compared by the same
 decision, decisions within the same methods. Data sets, not models, are what intervals are about.
+
+Savings have no lower bound: where acting on all is next to free, a model that ignores costs may save -20, and a mean
+over data sets would be about that one. Savings below -1, which is a bill twice as high as without a model, count as -1.
 """
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -30,6 +33,7 @@ from stakes.study.plan import RIVALS
 
 MEASURE = "savings"
 OUT_OF_FOLD, TEST = f"out_of_fold_{MEASURE}", f"test_{MEASURE}"
+WORST = -1.0
 BLENDS = ("top5", "team", "stack")
 
 SINGLE = ~pl.col("name").is_in(BLENDS) & ~pl.col("name").str.starts_with("mc-")
@@ -149,6 +153,11 @@ class Answer:
     def words(self) -> str:
         """Whether it pays."""
         return "yes" if self.low > 0 else "no" if self.high < 0 else "cannot be told"
+
+
+def bounded(sources: Sequence[Source]) -> list[Source]:
+    """Return studies in which no savings are below the worst that count."""
+    return [replace(one, results=one.results.with_columns(pl.col(TEST).clip(lower_bound=WORST))) for one in sources]
 
 
 def chosen(source: Source, kind: pl.Expr, figure: str = TEST) -> dict[str, float]:
@@ -354,7 +363,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True)
     asked = vars(parser.parse_args())
     out = asked.pop("out")
-    sources = {kind: read_studies([path], MEASURE) for kind, path in asked.items() if path}
+    sources = {kind: bounded(read_studies([path], MEASURE)) for kind, path in asked.items() if path}
     compared = {kind: compare([asked[kind]], measure=MEASURE) for kind in sources}
     tables: dict[str, str] = {}
     for kind, studies in sources.items():
