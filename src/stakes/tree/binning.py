@@ -84,9 +84,7 @@ class Binning:
     def transform(self, table: Table) -> Bytes:
         """Return the bins of all values, one row per record, padded with zeros to a multiple of eight columns."""
         n, d = len(table), table.n_features
-        # Zeros only in the padding: every other cell is written below.
         bins = np.empty((n, -(-d // 8) * 8), np.uint8)
-        bins[:, d:] = 0
         if table.is_matrix and not any(categories is not None for categories in self.categories_):
 
             def fill(block: slice) -> None:
@@ -105,7 +103,12 @@ class Binning:
 
         size = max(1, min(ROWS_PER_BLOCK, VALUES_PER_BLOCK // d))
         blocks = [slice(start, start + size) for start in range(0, n, size)]
-        self._each(fill, blocks, n)
+
+        def fill_and_pad(block: slice) -> None:
+            fill(block)
+            bins[block, d:] = 0
+
+        self._each(fill_and_pad, blocks, n)
         return bins
 
     def _each(self, action: Callable[[Any], Any], items: Iterable[Any], n_records: int) -> list[Any]:

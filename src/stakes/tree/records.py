@@ -14,7 +14,7 @@ import numpy as np
 from stakes._jit import kernel
 from stakes._typing import Bools, Bytes, Floats, Int32s, Ints
 
-__all__ = ["LOW", "TreeRecords", "copy_records", "fixed_point", "load_records", "partition", "sum_records"]
+__all__ = ["LOW", "TreeRecords", "fixed_point", "load_records", "partition", "regroup", "sum_records"]
 
 LOW = 0xFFFFFFFF
 
@@ -66,20 +66,6 @@ def load_records(
 
 
 @kernel
-def copy_records(records: TreeRecords, start: int, end: int, to: int) -> None:
-    """Copy the records of a node to the place from `to` on, and let the node have these."""
-    bins, payload, positive, rows = records
-    for i in range(start, end):
-        row = rows[i]
-        for j in range(bins.shape[1]):
-            bins[to, j] = bins[row, j]
-        payload[to] = payload[row]
-        positive[to] = positive[row]
-        rows[i] = to
-        to += 1
-
-
-@kernel
 def sum_records(
     records: TreeRecords, start: int, end: int, count_bits: int, counts: Ints, weights: Ints, node: int
 ) -> None:
@@ -118,3 +104,26 @@ def partition(records: TreeRecords, start: int, end: int, feature: int, goes_lef
     for i in range(n_right):
         rows[middle + i] = spare[i]
     return middle
+
+
+@kernel
+def regroup(records: TreeRecords, start: int, end: int, feature: int, goes_left: Bools) -> int:
+    """Do the same with the records themselves, which lie where their node has them, and in no order.
+
+    The children of a node then read their records one after the other, and not all over the memory.
+    """
+    bins, payload, positive, _ = records
+    first, last = start, end - 1
+    while True:
+        while first <= last and goes_left[bins[first, feature]]:
+            first += 1
+        while first <= last and not goes_left[bins[last, feature]]:
+            last -= 1
+        if first >= last:
+            return first
+        for j in range(bins.shape[1]):
+            bins[first, j], bins[last, j] = bins[last, j], bins[first, j]
+        payload[first], payload[last] = payload[last], payload[first]
+        positive[first], positive[last] = positive[last], positive[first]
+        first += 1
+        last -= 1
