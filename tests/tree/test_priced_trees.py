@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stakes import CostTreeClassifier
+from stakes.tree import growing
 from stakes.tree.nodes import Nodes
 from stakes.tree.prices import TRADE_OFFS, worth
 
@@ -288,6 +289,14 @@ def test_cost_complexity_counts_prices_as_well():
         clean = Data(data.X[:, 1:], data.y, np.where(data.y == 1, 0.4, 2.0))  # all alike costs 20 for 100 records
         tree = clean.fit(feature_costs=[price], **params)
         assert tree.members_.trees.nodes.feature[0] == feature
+
+
+def test_a_whole_number_for_the_exponent_compiles_nothing_anew():
+    data = some_records(60)
+    data.fit(feature_costs=[1, 2, 3, 4], price_exponent=1.0)
+    compiled = list(growing._grow.signatures)
+    data.fit(feature_costs=[1, 2, 3, 4], price_exponent=1)
+    assert growing._grow.signatures == compiled
 
 
 def test_errors_name_what_is_wrong():

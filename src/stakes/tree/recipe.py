@@ -165,7 +165,7 @@ class TreeRecipe:
             n = float(times[of_class].sum())
             total = float(weight[of_class] @ times[of_class]) if weight.size else n
             means.append(total / n / records.cost_unit if n else 0.0)
-        return Trade(TRADE_OFFS[self.trade_off], self.price_exponent, *means)
+        return Trade(TRADE_OFFS[self.trade_off], float(self.price_exponent), *means)
 
     def _pruned(self, nodes: Nodes, validation: Records | None, records: Records, times: Floats) -> Nodes:
         """Return the tree cut back; `times` is how often each of the records that it was grown on counts."""
