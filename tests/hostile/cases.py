@@ -290,7 +290,7 @@ CASES: dict[str, Case] = {
     "denormal numbers": case(X=X0 * 5e-323),
     "the largest of float32": case(but=NARROW, X=np.where(X0 > 0, 3.4e38, -3.4e38).astype("f4")),
     "the largest of integers": case(X=np.where(X0 > 0, 2**63 - 1, -(2**63))),
-    "the largest of unsigned integers": case(X=np.where(X0 > 0, 2**64 - 1, 0).astype("u8")),
+    "the largest of unsigned integers": case(X=np.where(X0 > 0, np.uint64(2**64 - 1), np.uint64(0))),
     "bytes": case(X=np.where(X0 > 0, 127, -128).astype("i1")),
     "booleans": case(X=X0 > 0),
     "complex numbers": case(Refused("Complex data not supported"), but=ANYTHING | {"smote": THEIRS}, X=X0 + 1j),
