@@ -23,6 +23,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from stakes import CostTreeClassifier
 from stakes.table import Table
+from stakes.tree import growing
 from stakes.tree.binning import Binning
 from stakes.tree.criteria import GINI
 from stakes.tree.growing import Settings, grow
@@ -66,7 +67,7 @@ def test_every_split_of_a_large_node_is_the_best_of_its_node(criterion, weights)
 
 @pytest.mark.parametrize("weights", ["none", "real"])
 def test_every_split_is_best_where_nodes_are_too_large_for_the_cache(weights):
-    # 32 columns: nodes get a copy of their records from some 8,000 records down.
+    # 32 columns: records are moved next to each other down to nodes of some 8,000.
     rng = np.random.default_rng(3)
     n = 20_000
     columns = [rng.integers(0, 3, n).astype(float) for _ in range(25)]
@@ -308,3 +309,17 @@ def test_cuts_of_a_large_node_that_cost_the_same_are_told_apart_by_gini():
     y = np.concatenate([number % 5 == 0, number % 5 < 2]).astype(np.int64)
     tree = CostTreeClassifier(criterion="cost", max_depth=1).fit(np.column_stack([other, x]), y)
     assert tree.members_.trees.nodes.feature[0] == 1
+
+
+def test_arrays_that_cannot_be_written_to_compile_nothing_anew():
+    X, y, rng = make_noisy(0, 60)
+    binning = Binning().fit(Table(X))
+    settings = Settings(GINI, 100, 2, 1, 6, True, 0)
+    arrays = [binning.transform(Table(X)), y.astype(np.uint8), np.ones(60, np.int32), rng.random(60)]
+    arrays.append(np.arange(6, dtype=np.int32))
+    written = grow(*arrays, binning.feature_bins_, settings)
+    compiled = list(growing._grow.signatures)
+    for array in arrays:
+        array.flags.writeable = False
+    assert all(map(np.array_equal, grow(*arrays, binning.feature_bins_, settings), written))
+    assert growing._grow.signatures == compiled

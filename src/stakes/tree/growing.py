@@ -6,7 +6,10 @@ taken out of another costs two atomic operations, more than adding up a small no
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from stakes._jit import inlined, kernel, tell_before_compiling
 from stakes._typing import Bytes, Floats, Int32s, Ints
@@ -57,10 +60,18 @@ def grow(
         rows = np.flatnonzero(multiplicity > 0)
         bins, positive, multiplicity = bins[rows], positive[rows], multiplicity[rows]
         weight = weight[rows] if weight.size else weight
+    # Arrays that may be written to and others would be compiled for apart, a quarter of a minute each.
+    bins, positive, multiplicity, weight, features = map(_read_only, (bins, positive, multiplicity, weight, features))
     made, n_nodes, n_sets, scale = _grow(bins, positive, multiplicity, weight, features, feature_bins, settings, prices)
     kept = made._replace(categories_left=made.categories_left[:n_sets])
     kept = Nodes(*(array[:n_nodes].copy() for array in kept))
     return kept._replace(weights=kept.weights / scale, gain=kept.gain / scale)
+
+
+def _read_only(array: NDArray[Any]) -> NDArray[Any]:
+    view = array.view()
+    view.flags.writeable = False
+    return view
 
 
 @inlined
