@@ -70,7 +70,7 @@ def models() -> dict[str, bytes]:
         "random cuts": CostBaggingClassifier(CostTreeClassifier(splitter="random"), **few),
         "prices": CostTreeClassifier(feature_costs={"x": (2.0, "lab"), "z": 1.0, "lab": 3.0}, random_state=0),
         "metacost": MetaCostClassifier(CostBaggingClassifier(**few), random_state=0),
-        "balanced": make_classifier("imblearn-brf", random_state=0),
+        "balanced": make_classifier("imblearn-brf", **few),
         "going on": CostBoostClassifier(warm_start=True, **few),
         "team": CostTeamClassifier([("a", CostTreeClassifier()), ("b", CostBaggingClassifier(**few))], random_state=0),
         "stack": CostStackingClassifier([("a", CostTreeClassifier()), ("b", make_classifier("lr"))], random_state=0),
