@@ -9,7 +9,7 @@ out-of-fold records, and judged on test records; a side has the mean of its meth
 thousands of models that one is lucky, and the side with more models has more luck. Methods are compared by the same
 decision, decisions within the same methods. Data sets, not models, are what intervals are about.
 
-Savings have no lower bound: where acting on all is next to free, a model that ignores costs may save -20, and a mean
+Savings have no lower bound: where acting on all is next to free, a model that ignores costs may save -40, and a mean
 over data sets would be about that one. Savings below -1, which is a bill twice as high as without a model, count as -1.
 """
 

@@ -25,6 +25,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
+from stakes.study.plan import QUICK, RIVALS
+
 __all__ = ["Measured", "make_part", "measure", "savings", "write_parts"]
 
 PART = 1_000_000
@@ -32,7 +34,7 @@ FEATURES = 20
 FP_COST = 5.0
 STUDY = ["--target", "fraud", "--fp-cost", str(FP_COST), "--fn-cost", "amount"]
 # The quick methods without boosting of small trees, which takes all records at once; the rivals are in every study.
-METHODS = "rf,et,urf,cprrf,ab,acost,dab"
+METHODS = ",".join(name for name in QUICK if name not in (*RIVALS, "gb"))
 LIGHTGBM_AT_MOST = 10_000_000
 NEW = 1_000_000
 
