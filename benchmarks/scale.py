@@ -6,6 +6,10 @@ For each number of records: a study by `stakes study --memory`, one of a random 
 with its two-round loading from a CSV file (up to 10 million), all decided on the same million new records. What is
 measured is the time of the command, the peak of the memory of all its processes (proportional set size, without pages
 of files, which the system gives back), and what the decisions save.
+
+`--limit 6e9` lets the system refuse more than this to the data of any process. `--cluster 4` studies the records once
+more on a Dask cluster of four workers, of which one is killed in the middle, and fails where the leaderboard or the
+delivered model is another one.
 """
 
 from __future__ import annotations
@@ -14,6 +18,7 @@ import argparse
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import threading
@@ -24,6 +29,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
+from dask.distributed import Client, LocalCluster
 
 from stakes.study.plan import QUICK, RIVALS
 
@@ -81,10 +87,10 @@ class Measured(NamedTuple):
     resident: int  # with the pages of files that are shared or could be read again
 
 
-def measure(command: Sequence[str], **environment: str) -> Measured:
+def measure(command: Sequence[str]) -> Measured:
     """Run a command, and return how long it took and how much memory it and its children had at the peak."""
     started = time.monotonic()
-    process = subprocess.Popen(command, env={**os.environ, **environment})
+    process = subprocess.Popen(command)
     peak = [0, 0]
     done = threading.Event()
 
@@ -159,6 +165,31 @@ def _study(data: Path, new: Path, out: Path, options: Sequence[str]) -> dict[str
     }
 
 
+def kill_one(pids: Sequence[int], units: Path, after: int) -> None:
+    """Kill the first of some processes as soon as a study has finished so many of its units."""
+    while sum(1 for _ in units.glob("*.parquet")) < after:
+        time.sleep(0.2)
+    os.kill(pids[0], signal.SIGKILL)
+
+
+def _on_a_cluster(workers: int, data: Path, new: Path, here: Path, options: Sequence[str]) -> dict[str, Any]:
+    """Study again on a Dask cluster, of which a worker is killed after half of the units, and expect the same."""
+    out = here.with_name(f"{here.name}-cluster")
+    shutil.rmtree(out, ignore_errors=True)
+    with LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=None) as cluster:
+        with Client(cluster) as client:
+            pids = list(client.run(os.getpid).values())
+        half = sum(1 for _ in (here / "units").glob("*.parquet")) // 2
+        killer = threading.Thread(target=kill_one, args=(pids, out / "units", half), daemon=True)
+        killer.start()
+        found = _study(data, new, out, [*options, "--dask", cluster.scheduler_address])
+        killer.join()
+    for name in ("leaderboard.csv", "best.skops"):
+        if (out / name).read_bytes() != (here / name).read_bytes():
+            raise SystemExit(f"{out / name} differs from that of {here}")
+    return found
+
+
 LIGHTGBM = """
 import sys, numpy as np, polars as pl, lightgbm as lgb
 data, new, out = sys.argv[1:4]
@@ -182,6 +213,34 @@ def _lightgbm(data: Path, new: Path, out: Path) -> dict[str, Any]:
     return {"savings": saved, **{name: getattr(took, name) for name in took._fields}}
 
 
+# Trees of 15 levels: Spark sends the histograms of a level's nodes from process to process, whose number doubles.
+SPARK = """
+import sys
+from pyspark.ml.classification import RandomForestClassifier
+from pyspark.ml.feature import VectorAssembler
+from pyspark.ml.functions import vector_to_array
+from pyspark.sql import SparkSession, functions as F
+data, new, out, trees, memory = sys.argv[1:6]
+spark = SparkSession.builder.master("local[2]").config("spark.driver.memory", memory).getOrCreate()
+spark.sparkContext.setLogLevel("ERROR")
+train = spark.read.parquet(data)
+vectors = VectorAssembler(inputCols=[c for c in train.columns if c != "fraud"], outputCol="features")
+forest = RandomForestClassifier(labelCol="fraud", numTrees=int(trees), maxDepth=15, maxBins=255, seed=0)
+model = forest.fit(vectors.transform(train))
+p = vector_to_array("probability")[1]
+acted = (p * F.col("amount") > (1 - p) * 5.0).cast("int").alias("decision")
+model.transform(vectors.transform(spark.read.parquet(new))).select("amount", "fraud", acted).write.parquet(out)
+"""
+
+
+def _spark(python: str, data: Path, new: Path, out: Path, trees: str) -> dict[str, Any]:
+    """Return a forest of Spark by T_cs, on this machine."""
+    took = measure([python, "-c", SPARK, str(data), str(new), str(out), trees, "5g"])
+    saved = savings(pl.read_parquet(out / "*.parquet"))
+    shutil.rmtree(out)
+    return {"savings": saved, **{name: getattr(took, name) for name in took._fields}}
+
+
 def main() -> None:
     """Make the data, run, and write what was measured to results.json, row by row."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -192,7 +251,14 @@ def main() -> None:
     parser.add_argument("--jobs", default="2")
     parser.add_argument("--options", default="", help="more options of stakes study")
     parser.add_argument("--without", nargs="*", default=[], choices=["million", "lightgbm"])
+    parser.add_argument("--limit", type=lambda text: int(float(text)), help="bytes of data of any process")
+    parser.add_argument("--cluster", type=int, help="workers of a Dask cluster to study on, too")
+    parser.add_argument("--spark", metavar="PYTHON", help="a Python with pyspark, whose forest decides, too")
     given = parser.parse_args()
+    if given.limit is not None:  # of this process, and so of all those that it starts
+        import resource  # not on Windows
+
+        resource.setrlimit(resource.RLIMIT_DATA, (given.limit, given.limit))
     folder = given.folder
     new = write_parts(folder / "new", NEW, first_seed=10**6)
     options = ["--trees", given.trees, "--jobs", given.jobs, *given.options.split()]
@@ -200,6 +266,9 @@ def main() -> None:
     for n in given.records:
         data = write_parts(folder / f"records-{n}", n)
         rows = {"study": _study(data, new, folder / f"study-{n}", [*options, "--memory", given.memory])}
+        if given.cluster is not None:
+            memory = [*options, "--memory", given.memory]
+            rows["cluster"] = _on_a_cluster(given.cluster, data, new, folder / f"study-{n}", memory)
         if "million" not in given.without and n > PART:
             million = folder / "million"
             if not million.exists():
@@ -213,6 +282,8 @@ def main() -> None:
             shutil.rmtree(million)
         if "lightgbm" not in given.without and n <= LIGHTGBM_AT_MOST:
             rows["LightGBM, two rounds"] = _lightgbm(data, new, folder / f"lightgbm-{n}")
+        if given.spark is not None:
+            rows["Spark, a forest"] = _spark(given.spark, data, new, folder / f"spark-{n}", given.trees)
         for name, row in rows.items():
             found.append({"records": n, "what": name, **row})
             print(json.dumps(found[-1]), flush=True)

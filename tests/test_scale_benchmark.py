@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import signal
+import subprocess
 import sys
+import threading
 
 import polars as pl
 import pytest
@@ -35,3 +38,22 @@ def test_memory_at_the_peak_is_that_of_all_processes():
     assert found.resident > found.private
     with pytest.raises(SystemExit, match="failed with 3"):
         scale.measure([sys.executable, "-c", "raise SystemExit(3)"])
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
+def test_one_process_is_killed_once_enough_units_are_finished(tmp_path):
+    sleeping = [subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"]) for _ in range(2)]
+    killer = threading.Thread(target=scale.kill_one, args=([p.pid for p in sleeping], tmp_path, 2))
+    killer.start()
+    try:
+        (tmp_path / "0.rf.record.parquet").touch()
+        killer.join(0.5)
+        assert killer.is_alive()
+        assert sleeping[0].poll() is None
+        (tmp_path / "0.ab.record.parquet").touch()
+        assert sleeping[0].wait(10) == -signal.SIGKILL
+        assert sleeping[1].poll() is None
+    finally:
+        for process in sleeping:
+            process.kill()
+        killer.join()
