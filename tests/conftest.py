@@ -48,6 +48,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items.sort(key=place)
 
 
+def pytest_xdist_setupnodes(config: pytest.Config, specs: list[object]) -> None:
+    """Share the cores among the workers: OpenMP takes all of them in each one, and its threads wait by spinning."""
+    os.environ.setdefault("OMP_NUM_THREADS", str(max(1, (os.cpu_count() or 1) // len(specs))))
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+
+
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
     """Run a single file in this process: workers take seconds to start, and only one would have work."""
     return 0 if len(config.args) == 1 and ".py" in config.args[0] else None
