@@ -12,6 +12,7 @@ import argparse
 import ast
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -107,6 +108,7 @@ def room_of(module: str) -> Room | None:
     return None
 
 
+@cache
 def modules() -> list[str]:
     """Return all modules of the package, by their names below it."""
     paths = [path.relative_to(PACKAGE).with_suffix("") for path in PACKAGE.rglob("*.py")]
@@ -114,8 +116,10 @@ def modules() -> list[str]:
     return sorted(name for name in names if name != "__init__")
 
 
-def imports_of(module: str) -> Iterator[str]:
+@cache
+def imports_of(module: str) -> list[str]:
     """Return the modules of the package that a module imports when it runs."""
+    found = []
     path = PACKAGE.joinpath(*module.split("."))
     path = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
     known = set(modules())
@@ -125,9 +129,10 @@ def imports_of(module: str) -> Iterator[str]:
             for alias in node.names:
                 inside = f"{source}.{alias.name}".removeprefix(".")
                 if inside in known:
-                    yield inside
+                    found.append(inside)
                 elif source in known:
-                    yield source
+                    found.append(source)
+    return found
 
 
 def _run(tree: ast.AST) -> Iterator[ast.AST]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from itertools import product
 from math import exp, inf, log
 from typing import Any
@@ -43,6 +44,7 @@ class PlainTree:
             node for node in range(self.root, self.root + int(trees.sizes[number])) if self.nodes.feature[node] < 0
         ]
         self.weighted = clf.weighted
+        self.probability = cache(self._probability)  # thousands of decisions ask for the same
 
     def leaf(self, bins: Any) -> int:
         at, nodes = self.root, self.nodes
@@ -55,7 +57,7 @@ class PlainTree:
     def label(self, leaf: int) -> bool:
         return bool(self.nodes.weights[leaf, 1] > self.nodes.weights[leaf, 0])
 
-    def probability(self, leaf: int, kind: str) -> float:
+    def _probability(self, leaf: int, kind: str) -> float:
         if self.weighted:
             return self.nodes.weights[leaf, 1] / self.nodes.weights[leaf].sum()
         n = self.nodes.counts
