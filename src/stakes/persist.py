@@ -20,10 +20,8 @@ from typing import Any
 from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
 
 import numpy as np
-import skops.io
 from sklearn.base import BaseEstimator
 from sklearn.tree._tree import Tree
-from skops.io.exceptions import UnsupportedTypeException
 
 import stakes
 from stakes._atomic import write_atomically
@@ -188,14 +186,15 @@ def dumps(
     except (TypeError, ValueError) as error:
         raise ModelFileError(f"info cannot be written as JSON: {error}") from None
     packed = _rebuilt(model, _pack if validation else _pack_without_records, {})
+    skops = _skops()
     try:
-        content = skops.io.dumps(packed)
-    except (UnsupportedTypeException, TypeError) as error:
+        content = skops.dumps(packed)
+    except (skops.exceptions.UnsupportedTypeException, TypeError) as error:
         raise ModelFileError(f"{type(model).__name__} cannot be written to a model file: {error}; use joblib") from None
     with ZipFile(io.BytesIO(content)) as archive:
         parts = {name: archive.read(name) for name in archive.namelist()}
     schema, arrays = _renumbered(json.loads(parts[SCHEMA]))
-    strange = _strange(skops.io.get_untrusted_types(data=content), schema, trusted)
+    strange = _strange(skops.get_untrusted_types(data=content), schema, trusted)
     if strange:
         raise ModelFileError(
             f"the model has parts of other packages, {', '.join(strange)}: name them in trusted=, here and in load, if "
@@ -210,6 +209,14 @@ def dumps(
             entry.compress_type = ZIP_DEFLATED if compress else ZIP_STORED
             archive.writestr(entry, part, compresslevel=LEVEL if compress else None)
     return file.getvalue()
+
+
+def _skops() -> Any:
+    """Import skops where it is used: it looks up all types of scikit-learn, a fifth of the start of a worker."""
+    import skops.io
+    import skops.io.exceptions
+
+    return skops.io
 
 
 def _renumbered(schema: Any) -> tuple[Any, dict[str, str]]:
@@ -284,12 +291,13 @@ def load(path: str | Path, *, trusted: Iterable[str] = ()) -> Any:
 def loads(content: bytes, *, trusted: Iterable[str] = (), name: str = "the model") -> Any:
     """Return the model in the content of a file; `name` is what errors call it."""
     about = _about(content, name)
+    skops = _skops()
     try:
         with ZipFile(io.BytesIO(content)) as archive:
             parts = {each: archive.read(each) for each in archive.namelist()}
         if about.get("digest") != _digest(parts, about):
             raise _damaged(name)
-        to_be_trusted = skops.io.get_untrusted_types(data=content)
+        to_be_trusted = skops.get_untrusted_types(data=content)
         strange = _strange(to_be_trusted, json.loads(parts[SCHEMA]), trusted)
         if strange:
             raise ModelFileError(
@@ -299,7 +307,7 @@ def loads(content: bytes, *, trusted: Iterable[str] = (), name: str = "the model
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of numbers that are about to be refused
             # Those of the file, not all of ours: skops goes through the list at every part.
-            return _rebuilt(skops.io.loads(content, trusted=to_be_trusted), _unpack, {}, after=check_part)
+            return _rebuilt(skops.loads(content, trusted=to_be_trusted), _unpack, {}, after=check_part)
     except ModelFileError:
         raise
     except Exception as error:  # a damaged or crafted file can raise anything
