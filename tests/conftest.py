@@ -28,13 +28,17 @@ collect_ignore_glob = ["*conftest.py"]
 
 
 # The order in which workers take up files. The first one compiles the engine, for which all others would wait: files
-# without it come next. Then come those that take longest, so that no worker is left alone with one of them at the end.
+# without it come next. Then come those that take longest, the longest first (measured), so that no worker is left alone
+# with one of them at the end.
 ORDER = (
     "tests/test_sklearn_checks",
     *("tests/study/test_data", "tests/study/test_report.", "tests/test_expressions", "tests/test_costs"),
     *("tests/test_table", "tests/datasets", "tests/metrics", "tests/test_mutations", "tests/test_architecture"),
-    *("tests/study/test_study", "tests/test_feature_costs", "tests/hostile", "tests/test_docs", "tests/boosting"),
-    *("tests/study", "tests/test_cli", "tests/test_catalog", "tests/test_notebooks", "tests/test_forks"),
+    *("tests/study/test_study", "tests/test_docs", "tests/study/test_dask", "tests/test_cli", "tests/test_catalog"),
+    *("tests/bagging/test_bagging_costs", "tests/study/test_workers", "tests/decision/test_reader"),
+    *("tests/test_persist", "tests/test_promises", "tests/study/test_after", "tests/test_jit", "tests/boosting"),
+    *("tests/test_forks", "tests/test_gradient_boosting", "tests/hostile", "tests/teams", "tests/ecosystem"),
+    *("tests/test_benchmarks", "tests/paper", "tests/study", "tests/test_cost_tree", "tests/test_notebooks"),
 )
 
 
