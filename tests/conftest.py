@@ -53,7 +53,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_xdist_setupnodes(config: pytest.Config, specs: list[object]) -> None:
-    """Share the cores among the workers: OpenMP takes all of them in each one, and its threads wait by spinning."""
+    """Share the cores among the workers: OpenMP takes all of them in each one, and its threads wait by spinning.
+
+    And let processes that tests start keep bytecode: without it, each would compile all sources again.
+    """
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     os.environ.setdefault("OMP_NUM_THREADS", str(max(1, (os.cpu_count() or 1) // len(specs))))
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
