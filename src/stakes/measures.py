@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,7 +16,10 @@ from stakes._typing import Bools, Floats
 from stakes.costs import Costs
 from stakes.decision.tally import add_up
 
-__all__ = ["MEASURES", "Measure", "Sums", "amounts", "savings_of", "share_of", "sums_of"]
+__all__ = ["MEASURES", "Measure", "Sums", "amounts", "measure", "savings_of", "share_of", "sums_of"]
+
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Sums(NamedTuple):
@@ -113,66 +116,88 @@ class Measure:
         return self.words[:1].upper() + self.words[1:]
 
 
+# Read by the study, the command, the report and the documentation. To add a measure: a function under `measure`.
+MEASURES: dict[str, Measure] = {}
+
+MONEY: dict[str, Any] = {"needs_costs": True, "write": money}
+SHARE_OF_MONEY: dict[str, Any] = {"needs_costs": True, "write": percent}
+SHARE_OF_RECORDS: dict[str, Any] = {"compares": False, "write": percent}
+
+
+def measure(words: str, meaning: str, *, of: str = "of_sums", **facts: Any) -> Callable[[F], F]:
+    """Put a function into the table, under its own name: one of sums, or of scores."""
+
+    def add(function: F) -> F:
+        name = function.__name__
+        MEASURES[name] = Measure(name=name, words=words, meaning=meaning, **facts | {of: function})
+        return function
+
+    return add
+
+
+@measure("cost", "what the mistakes cost together, the lower the better", higher_is_better=False, **MONEY)
 def cost(s: Sums) -> Floats:
     """Return the total cost of the mistakes, and of features."""
     return s.all_fn - s.found + s.wasted + s.paid
 
 
+@measure(
+    "savings", "the share saved of what the cheaper of doing nothing and acting on everything costs", **SHARE_OF_MONEY
+)
 def savings(s: Sums) -> Floats:
     """Return the share saved of the cost of the cheaper of doing nothing and acting on everything."""
     return savings_of(cost(s), *sorted((s.all_fn, s.all_fp)))
 
 
-def cost_reduction(s: Sums) -> Floats:
-    """Return the share saved of the cost of doing nothing (Cost%)."""
-    return savings_of(cost(s), s.all_fn, s.all_fp)
-
-
-def amount_detected(s: Sums) -> Floats:
-    """Return the share of C_FN of all positives that is found (TotF%)."""
-    return share_of(s.found, s.all_fn)
-
-
+@measure("profit", "what acting brings in over doing nothing", **MONEY)
 def profit(s: Sums) -> Floats:
     """Return what acting brings in over doing nothing."""
     return s.found - s.wasted - s.paid
 
 
+@measure("return", "profit as a share of what is spent on acting", **SHARE_OF_MONEY)
 def roi(s: Sums) -> Floats:
     """Return profit over expenditure: C_FP of all that are acted on, and features."""
     return share_of(profit(s), s.spent + s.paid)
 
 
-def tpr(s: Sums) -> Floats:
-    """Return the share of the positives that is acted on."""
-    return share_of(s.true_positives, s.positives)
+@measure("cost avoided", "the share avoided of what doing nothing costs", **SHARE_OF_MONEY)
+def cost_reduction(s: Sums) -> Floats:
+    """Return the share saved of the cost of doing nothing (Cost%)."""
+    return savings_of(cost(s), s.all_fn, s.all_fp)
 
 
-def fpr(s: Sums) -> Floats:
-    """Return the share of the negatives that is acted on."""
-    return share_of(s.false_positives, s.negatives)
+@measure("amount detected", "the share of the money at stake that is found in time", **SHARE_OF_MONEY)
+def amount_detected(s: Sums) -> Floats:
+    """Return the share of C_FN of all positives that is found (TotF%)."""
+    return share_of(s.found, s.all_fn)
 
 
-def acted(s: Sums) -> Floats:
-    """Return the share of the records that is acted on."""
-    return share_of(s.true_positives + s.false_positives, s.positives + s.negatives)
-
-
+@measure("balanced accuracy", "the mean of the shares of both classes that are decided right; guessing gets 0.5")
 def balanced_accuracy(s: Sums) -> Floats:
     """Return the mean of the shares of the two classes that are decided right."""
     return (tpr(s) + share_of(s.negatives - s.false_positives, s.negatives)) / 2
 
 
+@measure("G-mean", "the geometric mean of the shares of both classes that are decided right")
 def g_mean(s: Sums) -> Floats:
     """Return the geometric mean of the shares of the two classes that are decided right."""
     return np.sqrt(tpr(s) * share_of(s.negatives - s.false_positives, s.negatives))
 
 
+@measure("F1", "the harmonic mean of the share found and of the share of actions that were right")
 def f1(s: Sums) -> Floats:
     """Return the harmonic mean of precision and recall."""
     return share_of(2 * s.true_positives, s.true_positives + s.false_positives + s.positives)
 
 
+@measure("average precision", "how purely the records ranked highest are those worth acting on", of="of_scores")
+def average_precision(positive: Bools, scores: Floats) -> float:
+    """Return the mean precision at the scores of the positives; 0 where there are none."""
+    return float(average_precision_score(positive, scores)) if positive.any() else 0.0
+
+
+@measure("AUC", "how often a record worth acting on is ranked above one that is not; guessing gets 0.5", of="of_scores")
 def auc(positive: Bools, scores: Floats) -> float:
     """Return the probability that a positive scores above a negative, ties counting half.
 
@@ -185,117 +210,24 @@ def auc(positive: Bools, scores: Floats) -> float:
     return float((rankdata(scores)[positive].sum() - n_positive * (n_positive + 1) / 2) / pairs)
 
 
-def average_precision(positive: Bools, scores: Floats) -> float:
-    """Return the mean precision at the scores of the positives; 0 where there are none."""
-    return float(average_precision_score(positive, scores)) if positive.any() else 0.0
+@measure("share found", "the share of the records worth acting on that are acted on", **SHARE_OF_RECORDS)
+def tpr(s: Sums) -> Floats:
+    """Return the share of the positives that is acted on."""
+    return share_of(s.true_positives, s.positives)
 
 
-# To add a measure: a function and a row. The study, the command, the report and the documentation read this table.
-_ROWS = (
-    Measure(
-        name="cost",
-        words="cost",
-        meaning="what the mistakes cost together, the lower the better",
-        of_sums=cost,
-        higher_is_better=False,
-        needs_costs=True,
-        write=money,
-    ),
-    Measure(
-        name="savings",
-        words="savings",
-        meaning="the share saved of what the cheaper of doing nothing and acting on everything costs",
-        of_sums=savings,
-        needs_costs=True,
-        write=percent,
-    ),
-    Measure(
-        name="profit",
-        words="profit",
-        meaning="what acting brings in over doing nothing",
-        of_sums=profit,
-        needs_costs=True,
-        write=money,
-    ),
-    Measure(
-        name="roi",
-        words="return",
-        meaning="profit as a share of what is spent on acting",
-        of_sums=roi,
-        needs_costs=True,
-        write=percent,
-    ),
-    Measure(
-        name="cost_reduction",
-        words="cost avoided",
-        meaning="the share avoided of what doing nothing costs",
-        of_sums=cost_reduction,
-        needs_costs=True,
-        write=percent,
-    ),
-    Measure(
-        name="amount_detected",
-        words="amount detected",
-        meaning="the share of the money at stake that is found in time",
-        of_sums=amount_detected,
-        needs_costs=True,
-        write=percent,
-    ),
-    Measure(
-        name="balanced_accuracy",
-        words="balanced accuracy",
-        meaning="the mean of the shares of both classes that are decided right; guessing gets 0.5",
-        of_sums=balanced_accuracy,
-    ),
-    Measure(
-        name="g_mean",
-        words="G-mean",
-        meaning="the geometric mean of the shares of both classes that are decided right",
-        of_sums=g_mean,
-    ),
-    Measure(
-        name="f1",
-        words="F1",
-        meaning="the harmonic mean of the share found and of the share of actions that were right",
-        of_sums=f1,
-    ),
-    Measure(
-        name="average_precision",
-        words="average precision",
-        meaning="how purely the records ranked highest are those worth acting on",
-        of_scores=average_precision,
-    ),
-    Measure(
-        name="auc",
-        words="AUC",
-        meaning="how often a record worth acting on is ranked above one that is not; guessing gets 0.5",
-        of_scores=auc,
-    ),
-    Measure(
-        name="tpr",
-        words="share found",
-        meaning="the share of the records worth acting on that are acted on",
-        of_sums=tpr,
-        compares=False,
-        write=percent,
-    ),
-    Measure(
-        name="fpr",
-        words="false alarms",
-        meaning="the share of the other records that are acted on all the same",
-        of_sums=fpr,
-        higher_is_better=False,
-        compares=False,
-        write=percent,
-    ),
-    Measure(
-        name="acted",
-        words="acted on",
-        meaning="the share of all records that are acted on",
-        of_sums=acted,
-        higher_is_better=False,
-        compares=False,
-        write=percent,
-    ),
+@measure(
+    "false alarms",
+    "the share of the other records that are acted on all the same",
+    higher_is_better=False,
+    **SHARE_OF_RECORDS,
 )
-MEASURES: dict[str, Measure] = {measure.name: measure for measure in _ROWS}
+def fpr(s: Sums) -> Floats:
+    """Return the share of the negatives that is acted on."""
+    return share_of(s.false_positives, s.negatives)
+
+
+@measure("acted on", "the share of all records that are acted on", higher_is_better=False, **SHARE_OF_RECORDS)
+def acted(s: Sums) -> Floats:
+    """Return the share of the records that is acted on."""
+    return share_of(s.true_positives + s.false_positives, s.positives + s.negatives)
