@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import warnings
 from abc import ABCMeta, abstractmethod
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -34,14 +35,19 @@ _LINES_WARNED: set[tuple[str, int]] = set()
 _COSTS_REQUESTED = dict.fromkeys(COST_NAMES, True)
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class CostClassifier(AcquisitionMixin, ExplainMixin, ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
     """Base of all classifiers: labels and costs in, labels and money out.
 
-    A subclass has the parameters `fp_cost`, `fn_cost`, `pos_label` and `cost_estimator`, and declares what its others
-    may be.
+    All have the parameters below. A subclass declares what its others may be.
     """
 
-    _constraints: dict[str, Constraint] = {}  # noqa: RUF012
+    fp_cost: float = 1.0
+    fn_cost: float = 1.0
+    cost_estimator: Any = None
+    pos_label: Any = None
+    random_state: Any = None
+    _constraints = dict[str, Constraint]()  # noqa: RUF012
 
     # Costs passed through a pipeline or a search are meant for the classifier unless it is told otherwise.
     __metadata_request__fit = _COSTS_REQUESTED

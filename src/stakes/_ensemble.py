@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from abc import abstractmethod
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from stakes._members import ModelMembers, TreeMembers
 from stakes._routing import Route
 from stakes._rows import take_rows
 from stakes._typing import Bools, Floats, Int32s, Ints
-from stakes._validation import Constraint, boolean, classifier, whole
+from stakes._validation import boolean, classifier, whole
 from stakes.cost_tree import CostTreeClassifier
 from stakes.decision.decision import Decision
 from stakes.decision.reader import Votes
@@ -43,18 +44,27 @@ SHARED = ("classes_", "n_features_in_", "feature_names_in_", "binning_", "consta
 
 
 @documented
+@dataclass(kw_only=True, eq=False, repr=False)
 class EnsembleClassifier(RoutesToEstimator, MemberClassifier):
     """Base of bagging and boosting.
 
-    It has the parameters `estimator`, `n_estimators`, `sampling`, `warm_start`, `class_weight` and `verbose`. A
-    subclass names the tree that ``estimator=None`` stands for.
+    A subclass names the tree that ``estimator=None`` stands for.
     """
 
-    members_: TreeMembers | ModelMembers
+    estimator: Any = field(default=None, kw_only=False)
+    n_estimators: int = 100
+    sampling: Any = None
+    decision: Decision | None = None
+    validation: float | str | None = "auto"
+    warm_start: bool = False
+    class_weight: Any = None
+    n_jobs: int | None = None
+    verbose: int = 0
+    members_: TreeMembers | ModelMembers = field(init=False)
     # What a warm start needs of the last fit, besides its members.
-    _last_fit: dict[str, Any] | None = None
+    _last_fit: dict[str, Any] | None = field(default=None, init=False)
 
-    _constraints: dict[str, Constraint] = CONSTRAINTS | {
+    _constraints = CONSTRAINTS | {
         "estimator": classifier(optional=True),
         "n_estimators": whole(1),
         "warm_start": boolean(),

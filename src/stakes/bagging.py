@@ -58,6 +58,7 @@ MAX_SAMPLES = Constraint(
 
 
 @documented
+@dataclass(kw_only=True, eq=False, repr=False)
 class CostBaggingClassifier(EnsembleClassifier):
     """Bagging, random forests and random decision forests, in all their cost-sensitive forms.
 
@@ -153,54 +154,15 @@ class CostBaggingClassifier(EnsembleClassifier):
     True
     """
 
-    def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        n_estimators: int = 100,
-        sampling: Any = None,
-        max_samples: float | None = None,
-        bootstrap: bool = True,
-        presample: bool = False,
-        weighted: bool = False,
-        features: str = "all",
-        bootstrap_features: bool = False,
-        decision: Decision | None = None,
-        validation: float | str | None = "auto",
-        prior_correction: bool = False,
-        warm_start: bool = False,
-        class_weight: Any = None,
-        fp_cost: float = 1.0,
-        fn_cost: float = 1.0,
-        cost_estimator: Any = None,
-        pos_label: Any = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.estimator = estimator
-        self.n_estimators = n_estimators
-        self.sampling = sampling
-        self.max_samples = max_samples
-        self.bootstrap = bootstrap
-        self.presample = presample
-        self.weighted = weighted
-        self.features = features
-        self.bootstrap_features = bootstrap_features
-        self.decision = decision
-        self.validation = validation
-        self.prior_correction = prior_correction
-        self.warm_start = warm_start
-        self.class_weight = class_weight
-        self.fp_cost = fp_cost
-        self.fn_cost = fn_cost
-        self.cost_estimator = cost_estimator
-        self.pos_label = pos_label
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    max_samples: float | None = None
+    bootstrap: bool = True
+    presample: bool = False
+    weighted: bool = False
+    features: str = "all"
+    bootstrap_features: bool = False
+    prior_correction: bool = False
 
-    _constraints: dict[str, Constraint] = EnsembleClassifier._constraints | {
+    _constraints = EnsembleClassifier._constraints | {
         "features": choice("all", "per_split", "per_tree"),
         "max_samples": MAX_SAMPLES,
         "bootstrap": boolean(),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from stakes._fitting import fit_model, takes
 from stakes._member_classifier import CONSTRAINTS, MemberClassifier, RoutesToEstimator, ValidationRecords
 from stakes._members import ModelMembers
 from stakes._random import seeded
-from stakes._validation import Constraint, boolean, choice, classifier
+from stakes._validation import boolean, choice, classifier
 from stakes.decision.calibration import CALIBRATIONS
 from stakes.decision.decision import Decision
 from stakes.decision.reader import Votes
@@ -30,6 +31,7 @@ SIGMOID = "sigmoid"
 
 
 @documented
+@dataclass(kw_only=True, eq=False, repr=False)
 class CostDecisionClassifier(RoutesToEstimator, MemberClassifier):
     """Direct minimum expected cost classification with any scikit-learn compatible classifier.
 
@@ -74,35 +76,15 @@ class CostDecisionClassifier(RoutesToEstimator, MemberClassifier):
     >>> labels = clf.predict(data.frame, fp_cost=5.0, fn_cost=data.costs.fn)
     """
 
-    def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        calibration: str | None = None,
-        threshold: str | None = None,
-        weighted: bool = False,
-        prefit: bool = False,
-        validation: float | str | None = "auto",
-        fp_cost: float = 1.0,
-        fn_cost: float = 1.0,
-        cost_estimator: Any = None,
-        pos_label: Any = None,
-        random_state: Any = None,
-    ) -> None:
-        self.estimator = estimator
-        self.calibration = calibration
-        self.threshold = threshold
-        self.weighted = weighted
-        self.prefit = prefit
-        self.validation = validation
-        self.fp_cost = fp_cost
-        self.fn_cost = fn_cost
-        self.cost_estimator = cost_estimator
-        self.pos_label = pos_label
-        self.random_state = random_state
+    estimator: Any = field(default=None, kw_only=False)
+    calibration: str | None = None
+    threshold: str | None = None
+    weighted: bool = False
+    prefit: bool = False
+    validation: float | str | None = "auto"
 
     n_jobs = None
-    _constraints: dict[str, Constraint] = {  # noqa: RUF012
+    _constraints = {  # noqa: RUF012
         "estimator": classifier(),
         "calibration": choice(None, SIGMOID, *CALIBRATIONS),
         "threshold": choice(None, *THRESHOLDS),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
+from dataclasses import dataclass
 from math import inf
 from typing import Any
 
@@ -47,6 +48,7 @@ MAX_FEATURES = Constraint(
 
 
 @documented
+@dataclass(kw_only=True, eq=False, repr=False)
 class CostTreeClassifier(MemberClassifier):
     """A decision tree that can grow, be pruned, and decide by costs.
 
@@ -140,7 +142,7 @@ class CostTreeClassifier(MemberClassifier):
     True
     """
 
-    _constraints: dict[str, Constraint] = CONSTRAINTS | {
+    _constraints = CONSTRAINTS | {
         "class_weight": CLASS_WEIGHT,
         "criterion": choice(*CRITERIA, *SYNONYMS),
         "splitter": choice("best", "random"),
@@ -162,70 +164,31 @@ class CostTreeClassifier(MemberClassifier):
         "max_bins": whole(2, MAX_BINS),
     }
 
-    def __init__(
-        self,
-        *,
-        criterion: str = "gini",
-        splitter: str = "best",
-        max_depth: int | None = None,
-        min_samples_split: int | float = 2,
-        min_samples_leaf: int | float = 1,
-        min_weight_fraction_leaf: float = 0.0,
-        max_features: int | float | str | None = None,
-        max_leaf_nodes: int | None = None,
-        min_impurity_decrease: float = 0.0,
-        ccp_alpha: float = 0.0,
-        monotonic_cst: Any = None,
-        feature_costs: Any = None,
-        trade_off: str = "auto",
-        price_exponent: float = 1.0,
-        price_bias: Any = 1.0,
-        cp: float = 0.0,
-        pruning: str | None = None,
-        pruning_measure: str = "error",
-        leaf: str = "frequency",
-        break_ties: bool = True,
-        max_bins: int = MAX_BINS,
-        decision: Decision | None = None,
-        validation: float | str | None = "auto",
-        class_weight: Any = None,
-        fp_cost: float = 1.0,
-        fn_cost: float = 1.0,
-        cost_estimator: Any = None,
-        pos_label: Any = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.criterion = criterion
-        self.splitter = splitter
-        self.max_depth = max_depth
-        self.min_samples_split = min_samples_split
-        self.min_samples_leaf = min_samples_leaf
-        self.min_weight_fraction_leaf = min_weight_fraction_leaf
-        self.max_features = max_features
-        self.max_leaf_nodes = max_leaf_nodes
-        self.min_impurity_decrease = min_impurity_decrease
-        self.ccp_alpha = ccp_alpha
-        self.monotonic_cst = monotonic_cst
-        self.feature_costs = feature_costs
-        self.trade_off = trade_off
-        self.price_exponent = price_exponent
-        self.price_bias = price_bias
-        self.cp = cp
-        self.pruning = pruning
-        self.pruning_measure = pruning_measure
-        self.leaf = leaf
-        self.break_ties = break_ties
-        self.max_bins = max_bins
-        self.decision = decision
-        self.validation = validation
-        self.class_weight = class_weight
-        self.fp_cost = fp_cost
-        self.fn_cost = fn_cost
-        self.cost_estimator = cost_estimator
-        self.pos_label = pos_label
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    criterion: str = "gini"
+    splitter: str = "best"
+    max_depth: int | None = None
+    min_samples_split: int | float = 2
+    min_samples_leaf: int | float = 1
+    min_weight_fraction_leaf: float = 0.0
+    max_features: int | float | str | None = None
+    max_leaf_nodes: int | None = None
+    min_impurity_decrease: float = 0.0
+    ccp_alpha: float = 0.0
+    monotonic_cst: Any = None
+    feature_costs: Any = None
+    trade_off: str = "auto"
+    price_exponent: float = 1.0
+    price_bias: Any = 1.0
+    cp: float = 0.0
+    pruning: str | None = None
+    pruning_measure: str = "error"
+    leaf: str = "frequency"
+    break_ties: bool = True
+    max_bins: int = MAX_BINS
+    decision: Decision | None = None
+    validation: float | str | None = "auto"
+    class_weight: Any = None
+    n_jobs: int | None = None
 
     def recipe(self, names: list[str] | None = None) -> TreeRecipe:
         """Return the parameters that make the tree; those about features only where their names are given."""

@@ -6,7 +6,7 @@ import copy
 import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,7 @@ from stakes._member_classifier import ValidationRecords
 from stakes._members import LeafAssignment, ModelMembers, TreeMembers
 from stakes._progress import progress
 from stakes._typing import Bools, Floats
-from stakes._validation import Constraint, number
+from stakes._validation import number
 from stakes.boosting.learners import BoostedModels, BoostedTrees
 from stakes.boosting.loop import DONE, USELESS, Boosted, boost
 from stakes.boosting.rules import Rule, make_rule
@@ -44,6 +44,7 @@ FEWEST_TO_SPLIT = 5
 
 
 @documented
+@dataclass(kw_only=True, eq=False, repr=False)
 class CostBoostClassifier(EnsembleClassifier):
     """AdaBoost and its cost-sensitive variants.
 
@@ -143,46 +144,11 @@ class CostBoostClassifier(EnsembleClassifier):
     >>> dearer = calibrated.predict(data.frame, fp_cost=50.0, fn_cost=data.costs.fn)
     """
 
-    def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        variant: str = "adaboost",
-        n_estimators: int = 100,
-        learning_rate: float = 1.0,
-        sampling: Any = None,
-        variant_params: dict[str, Any] | None = None,
-        decision: Decision | None = None,
-        validation: float | str | None = "auto",
-        warm_start: bool = False,
-        class_weight: Any = None,
-        fp_cost: float = 1.0,
-        fn_cost: float = 1.0,
-        cost_estimator: Any = None,
-        pos_label: Any = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.estimator = estimator
-        self.variant = variant
-        self.n_estimators = n_estimators
-        self.learning_rate = learning_rate
-        self.sampling = sampling
-        self.variant_params = variant_params
-        self.decision = decision
-        self.validation = validation
-        self.warm_start = warm_start
-        self.class_weight = class_weight
-        self.fp_cost = fp_cost
-        self.fn_cost = fn_cost
-        self.cost_estimator = cost_estimator
-        self.pos_label = pos_label
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    variant: str = "adaboost"
+    learning_rate: float = 1.0
+    variant_params: dict[str, Any] | None = None
 
-    _constraints: dict[str, Constraint] = EnsembleClassifier._constraints | {"learning_rate": number(1e-9, 1e9)}
+    _constraints = EnsembleClassifier._constraints | {"learning_rate": number(1e-9, 1e9)}
 
     @property
     def _default_tree(self) -> CostTreeClassifier:

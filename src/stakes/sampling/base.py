@@ -134,6 +134,7 @@ class MemberSampler(ABC):
         return self
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class CostSampler(MemberSampler, BaseSampler):
     """Base of the cost-sensitive samplers: imbalanced-learn's `fit_resample` around `draw`.
 
@@ -168,13 +169,10 @@ class CostSampler(MemberSampler, BaseSampler):
     # Costs passed through a pipeline are meant for the sampler unless it is told otherwise.
     __metadata_request__fit_resample = {"fp_cost": True, "fn_cost": True, "tp_cost": True, "tn_cost": True}  # noqa: RUF012
 
-    def __init__(
-        self, *, fp_cost: float = 1.0, fn_cost: float = 1.0, pos_label: Any = None, random_state: Any = None
-    ) -> None:
-        self.fp_cost = fp_cost
-        self.fn_cost = fn_cost
-        self.pos_label = pos_label
-        self.random_state = random_state
+    fp_cost: float = 1.0
+    fn_cost: float = 1.0
+    pos_label: Any = None
+    random_state: Any = None
 
     def fit(self, X: Any, y: Any) -> CostSampler:
         """Check the records; use `fit_resample` to sample them.

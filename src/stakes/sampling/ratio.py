@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -107,6 +108,7 @@ class OverSampler(RatioSampler):
 
 
 @documented
+@dataclass(kw_only=True, eq=False, repr=False)
 class HybridSampler(RatioSampler):
     """Bring the classes to the ratio of the costs partly by cutting one, partly by growing the other.
 
@@ -137,17 +139,7 @@ class HybridSampler(RatioSampler):
     repeats_records = True
     grows_by = "copies"
 
-    def __init__(
-        self,
-        *,
-        share: float = 0.5,
-        fp_cost: float = 1.0,
-        fn_cost: float = 1.0,
-        pos_label: Any = None,
-        random_state: Any = None,
-    ) -> None:
-        super().__init__(fp_cost=fp_cost, fn_cost=fn_cost, pos_label=pos_label, random_state=random_state)
-        self.share = share
+    share: float = 0.5
 
 
 def cost_ratio(costs: Costs) -> float:

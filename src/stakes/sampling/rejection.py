@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
 
@@ -61,6 +62,7 @@ class Bootstrap(MemberSampler):
 
 
 @documented
+@dataclass(kw_only=True, eq=False, repr=False)
 class CPRSampler(CostSampler):
     """Cost-proportionate rejection: draw records with replacement, accept each with probability c / Z.
 
@@ -95,17 +97,7 @@ class CPRSampler(CostSampler):
 
     leaves_records_out = True
 
-    def __init__(
-        self,
-        *,
-        quantile: float | None = None,
-        fp_cost: float = 1.0,
-        fn_cost: float = 1.0,
-        pos_label: Any = None,
-        random_state: Any = None,
-    ) -> None:
-        super().__init__(fp_cost=fp_cost, fn_cost=fn_cost, pos_label=pos_label, random_state=random_state)
-        self.quantile = quantile
+    quantile: float | None = None
 
     def counts(self, y: NDArray[Any], costs: Costs, rng: np.random.Generator, X: Any = None) -> Counts:
         """Draw how often each record occurs. See :meth:`MemberSampler.counts`."""

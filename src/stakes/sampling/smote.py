@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from numbers import Integral
 from typing import Any
@@ -32,6 +33,7 @@ FARTHEST = 1e150
 
 
 @documented
+@dataclass(kw_only=True, eq=False, repr=False)
 class SMOTESampler(CostSampler):
     """Grow the dearer class to the ratio of the costs with synthetic records.
 
@@ -78,19 +80,8 @@ class SMOTESampler(CostSampler):
     constant_costs_only = True
     grows_by = "neighbours"
 
-    def __init__(
-        self,
-        *,
-        k_neighbors: int = 5,
-        categorical_features: ArrayLike | None = None,
-        fp_cost: float = 1.0,
-        fn_cost: float = 1.0,
-        pos_label: Any = None,
-        random_state: Any = None,
-    ) -> None:
-        super().__init__(fp_cost=fp_cost, fn_cost=fn_cost, pos_label=pos_label, random_state=random_state)
-        self.k_neighbors = k_neighbors
-        self.categorical_features = categorical_features
+    k_neighbors: int = 5
+    categorical_features: ArrayLike | None = None
 
     def counts(self, y: NDArray[Any], costs: Costs, rng: np.random.Generator, X: Any = None) -> Counts:
         """Return ones: every original record is in the sample once. The rest of it is made by `synthesize`."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from itertools import product
 from numbers import Integral
 from typing import Any, Self
@@ -73,11 +73,18 @@ class OutOfFold(ValidationRecords):
 
 
 @documented
+@dataclass(kw_only=True, eq=False, repr=False)
 class BlendClassifier(MemberClassifier):
     """Base of teams and stacks: models, and a blend of their scores, which is chosen on out-of-fold scores.
 
     A subclass says how the blend is chosen (`_fit_blend`).
     """
+
+    estimators: Sequence[Any] | None = field(default=None, kw_only=False)
+    calibration: str | None = CALIBRATION
+    cv: Any = 5
+    decision: Decision | None = None
+    n_jobs: int | None = None
 
     # Blends are chosen, and decisions tuned, on out-of-fold scores of all training records: none are held out.
     validation = "auto"
@@ -350,6 +357,7 @@ def _costs_for(model: Any, costs: Costs | None) -> dict[str, Any]:
 
 
 @documented
+@dataclass(kw_only=True, eq=False, repr=False)
 class CostTeamClassifier(BlendClassifier):
     """A weighted mean of a few calibrated models, chosen on what its decisions by T_cs cost out of fold.
 
@@ -398,36 +406,9 @@ class CostTeamClassifier(BlendClassifier):
     >>> labels = team.predict(data.frame, fp_cost=data.costs.fp, fn_cost=2 * data.costs.fn)
     """
 
-    def __init__(
-        self,
-        estimators: Sequence[Any] | None = None,
-        *,
-        choose: str = "greedy",
-        size: int = 5,
-        n_bags: int = 20,
-        calibration: str | None = CALIBRATION,
-        cv: Any = 5,
-        decision: Decision | None = None,
-        fp_cost: float = 1.0,
-        fn_cost: float = 1.0,
-        cost_estimator: Any = None,
-        pos_label: Any = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.estimators = estimators
-        self.choose = choose
-        self.size = size
-        self.n_bags = n_bags
-        self.calibration = calibration
-        self.cv = cv
-        self.decision = decision
-        self.fp_cost = fp_cost
-        self.fn_cost = fn_cost
-        self.cost_estimator = cost_estimator
-        self.pos_label = pos_label
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    choose: str = "greedy"
+    size: int = 5
+    n_bags: int = 20
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -441,6 +422,7 @@ class CostTeamClassifier(BlendClassifier):
 
 
 @documented
+@dataclass(kw_only=True, eq=False, repr=False)
 class CostStackingClassifier(BlendClassifier):
     """A regularised logistic model on the logits of calibrated models, decided by T_cs.
 
@@ -489,36 +471,9 @@ class CostStackingClassifier(BlendClassifier):
     ['ncsab', 'rf', 'wrf']
     """
 
-    def __init__(
-        self,
-        estimators: Sequence[Any] | None = None,
-        *,
-        size: int = 12,
-        strength: float = 30.0,
-        by_stakes: bool = False,
-        calibration: str | None = CALIBRATION,
-        cv: Any = 5,
-        decision: Decision | None = None,
-        fp_cost: float = 1.0,
-        fn_cost: float = 1.0,
-        cost_estimator: Any = None,
-        pos_label: Any = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.estimators = estimators
-        self.size = size
-        self.strength = strength
-        self.by_stakes = by_stakes
-        self.calibration = calibration
-        self.cv = cv
-        self.decision = decision
-        self.fp_cost = fp_cost
-        self.fn_cost = fn_cost
-        self.cost_estimator = cost_estimator
-        self.pos_label = pos_label
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    size: int = 12
+    strength: float = 30.0
+    by_stakes: bool = False
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
