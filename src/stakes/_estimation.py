@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -135,23 +136,13 @@ class AmountEstimator:
         return np.clip(out_of_fold(self.regressor, self.fitted, X, amount, rng), self.low, self.high)
 
 
+@dataclass(eq=False)
 class ForeseenCost:
-    """A cost by a formula over columns of which some are known only afterwards: these are estimated.
+    """A cost by a formula over columns of which some are known only afterwards: these are estimated."""
 
-    Parameters
-    ----------
-    formula : str
-        Such as ``"donation - 0.68"``.
-    what : str
-        The cost that it is of, to name it in errors.
-    amounts : dict of str to AmountEstimator
-        What estimates each column that is known only afterwards, by its name.
-    """
-
-    def __init__(self, formula: str, what: str, amounts: dict[str, AmountEstimator]) -> None:
-        self.formula = formula
-        self.what = what
-        self.amounts = amounts
+    formula: str  # such as "donation - 0.68"
+    what: str  # the cost that it is of, to name it in errors
+    amounts: dict[str, AmountEstimator]  # what estimates each column that is known only afterwards, by its name
 
     @property
     def columns(self) -> list[str]:
@@ -176,4 +167,4 @@ class ForeseenCost:
 
     def with_formula(self, formula: str) -> ForeseenCost:
         """Return another cost, by the same estimates."""
-        return ForeseenCost(formula, self.what, self.amounts)
+        return replace(self, formula=formula)

@@ -7,7 +7,7 @@ each answer to a record is an entry of the table by itself.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -44,31 +44,17 @@ class Prior(NamedTuple):
         return prior_correction(average, sampled=float(self.sampled.mean()), original=self.original)
 
 
+@dataclass(eq=False)
 class LeafTable:
-    """The leaves of all members: labels, weights, and probabilities, which are computed on demand and kept.
+    """The leaves of all members: labels, weights, and probabilities, which are computed on demand and kept."""
 
-    `member` is the member that each leaf belongs to, `label` whether its own label is positive. `probability` takes the
-    name of a leaf probability to P+ of each leaf. `weights`, of shape (n_leaves, 2), are those of the negatives and
-    positives in each leaf, `mean_weight` that of its records in ensembles weighted by costs. `prior` is how sampling
-    has shifted the share of positives, if that is to be corrected.
-    """
-
-    def __init__(
-        self,
-        member: NDArray[np.intp],
-        label: NDArray[np.bool_],
-        probability: Callable[[str], Floats],
-        weights: Floats | None = None,
-        mean_weight: Floats | None = None,
-        prior: Prior | None = None,
-    ) -> None:
-        self.member = member
-        self.label = label
-        self.weights = weights
-        self.mean_weight = mean_weight
-        self.prior = prior
-        self._probability = probability
-        self._known: dict[str, Floats] = {}
+    member: NDArray[np.intp]  # that each leaf belongs to
+    label: NDArray[np.bool_]  # whether its own label is positive
+    compute: Callable[[str], Floats]  # from the name of a leaf probability to P+ of each leaf
+    weights: Floats | None = None  # (n_leaves, 2): of the negatives and positives in each leaf
+    mean_weight: Floats | None = None  # of its records, in ensembles weighted by costs
+    prior: Prior | None = None  # how sampling has shifted the share of positives, if that is to be corrected
+    _known: dict[str, Floats] = field(default_factory=dict, init=False)
 
     @property
     def n_members(self) -> int:
@@ -78,7 +64,7 @@ class LeafTable:
     def sampled_probability(self, leaf: str) -> Floats:
         """Return P+ of each leaf by one of the ways of FRAMEWORK 5.3, in the member's own sample."""
         if leaf not in self._known:
-            self._known[leaf] = self._probability(leaf)
+            self._known[leaf] = self.compute(leaf)
         return self._known[leaf]
 
     def probability(self, leaf: str) -> Floats:
@@ -102,6 +88,7 @@ class LeafAssignment:
     members: NDArray[np.intp] | None = None  # of which members, one for each column; None for all
 
 
+@dataclass(eq=False)
 class TreeMembers:
     """Members that are trees.
 
@@ -112,28 +99,19 @@ class TreeMembers:
     `growth` records for each original one.
     """
 
-    has_probabilities = True
+    trees: Trees
+    weighted: bool = False
+    base_rate: float | None = None
+    grown_by: str = ""
+    growth: float = 1.0
 
-    def __init__(
-        self,
-        trees: Trees,
-        *,
-        weighted: bool = False,
-        base_rate: float | None = None,
-        grown_by: str = "",
-        growth: float = 1.0,
-    ) -> None:
-        self.trees = trees
-        self.weighted = weighted
-        self.base_rate = base_rate
-        self.grown_by = grown_by
-        self.growth = growth
+    has_probabilities = True
 
     def __len__(self) -> int:
         return len(self.trees)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in ("trees", "weighted", "base_rate", "grown_by", "growth")}
+        return {each.name: getattr(self, each.name) for each in fields(self)}
 
     @property
     def leaves(self) -> LeafTable:
@@ -157,7 +135,7 @@ class TreeMembers:
 
     def one(self, number: int) -> TreeMembers:
         """Return a tree by itself."""
-        return TreeMembers(**self.__getstate__() | {"trees": Trees.join([self.trees.tree(number)])})
+        return replace(self, trees=Trees.join([self.trees.tree(number)]))
 
     def check_leaf(self, leaf: str) -> None:
         """Raise an error if leaves have no probability of this name: trees have all of them."""
@@ -185,6 +163,7 @@ class TreeMembers:
         return self.trees.features_used(self.trees.apply(bins, n_threads, members), n_features)
 
 
+@dataclass(eq=False)
 class ModelMembers:
     """Members of any kind that scikit-learn would call a classifier; `positive` is the label of the positive class.
 
@@ -192,22 +171,13 @@ class ModelMembers:
     the share of positives `base_rate`, where that is given, from the `sampled_rates` of the models' samples.
     """
 
-    weighted = False
+    models: list[Any]
+    positive: Any
+    columns: Sequence[NDArray[np.intp]] | None = None
+    base_rate: float | None = None
+    sampled_rates: Floats | None = None
 
-    def __init__(
-        self,
-        models: Sequence[Any],
-        positive: Any,
-        columns: Sequence[NDArray[np.intp]] | None = None,
-        *,
-        base_rate: float | None = None,
-        sampled_rates: Floats | None = None,
-    ) -> None:
-        self.models = list(models)
-        self.positive = positive
-        self.columns = columns
-        self.base_rate = base_rate
-        self.sampled_rates = sampled_rates
+    weighted = False
 
     def __len__(self) -> int:
         return len(self.models)

@@ -381,7 +381,7 @@ class CostBaggingClassifier(EnsembleClassifier):
         made = self._run(jobs, len(seeds), n_jobs=1 if alone else self.n_jobs)
         models, columns, rates = zip(*kept.made, *(model[:3] for model in made), strict=True)
         self.members_ = ModelMembers(
-            models,
+            list(models),
             self._class_labels[1],
             columns if self._n_drawn() is not None else None,
             base_rate=base_rate,
