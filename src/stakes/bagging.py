@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -342,12 +343,8 @@ class CostBaggingClassifier(EnsembleClassifier):
         validation = records if self.validation is None else None
         if self.validation_ is not None:
             validation = self.validation_.records
-        features, weighted, balanced = self._feature_draw(), self.weighted, self._balances
-        jobs = (
-            delayed(_grow_trees)(learner, draws, part, features, weighted, balanced, validation)
-            for part in _parts(seeds, self._n_threads)
-        )
-        made = self._run(jobs, len(seeds), n_jobs=self.n_jobs)
+        options = self._feature_draw(), self.weighted, self._balances
+        made = self._run(partial(_grown, learner, draws, *options, validation), seeds)
         self.members_ = TreeMembers(
             Trees.join(_given_away([*kept.made, *(nodes for nodes, *_ in made)])),
             weighted=self.weighted,
@@ -370,15 +367,11 @@ class CostBaggingClassifier(EnsembleClassifier):
         learner = ModelLearner(
             records.with_features(draws.X), self.estimator, self._class_labels, pass_costs=pass_costs
         )
-        features, weighted, balanced = self._feature_draw(), self.weighted, self._balances
-        jobs = (
-            delayed(_fit_models)(learner, draws, part, features, weighted, balanced)
-            for part in _parts(seeds, self._n_threads)
-        )
+        options = self._feature_draw(), self.weighted, self._balances
         # Ensembles fitted to few records are mostly Python code: threads would wait for one another.
         few = bool(seeds) and isinstance(self.estimator, MemberClassifier)
         alone = few and draws.sample_size(seeds[0]) < FEW_RECORDS
-        made = self._run(jobs, len(seeds), n_jobs=1 if alone else self.n_jobs)
+        made = self._run(partial(_fitted, learner, draws, *options), seeds, alone=alone)
         models, columns, rates = zip(*kept.made, *(model[:3] for model in made), strict=True)
         self.members_ = ModelMembers(
             list(models),
@@ -389,13 +382,17 @@ class CostBaggingClassifier(EnsembleClassifier):
         )
         return np.column_stack([kept.seen, *(seen for *_, seen in made)])
 
-    def _run(self, jobs: Any, n_members: int, *, n_jobs: int | None) -> list[Any]:
-        n_parts = len(_parts(list(range(n_members)), self._n_threads))
+    def _run(self, make: Callable[[Any], Any], seeds: list[Any], *, alone: bool = False) -> list[Any]:
+        """Return what is made of each seed, by all threads or `alone`."""
+        # In parts that are small enough to share the work and to show progress.
+        size = max(1, len(seeds) // (8 * self._n_threads))
+        parts = [seeds[start : start + size] for start in range(0, len(seeds), size)]
         # joblib's multiprocessing has no generators.
         backend, _ = get_active_backend(prefer="threads")
         as_they_come = "generator" if backend.supports_return_generator else "list"
-        results = Parallel(n_jobs=n_jobs, prefer="threads", return_as=as_they_come)(jobs)
-        return [made for part in progress(results, n_parts, f"{n_members} members", self.verbose) for made in part]
+        parallel = Parallel(n_jobs=1 if alone else self.n_jobs, prefer="threads", return_as=as_they_come)
+        results = parallel(delayed(_made)(make, part) for part in parts)
+        return [made for part in progress(results, len(parts), f"{len(seeds)} members", self.verbose) for made in part]
 
     @property
     def feature_importances_(self) -> Floats:
@@ -515,10 +512,8 @@ class Kept:
         return len(self.made)
 
 
-def _parts(seeds: list[Any], n_threads: int) -> list[list[Any]]:
-    """Cut the members into parts, small enough to share the work and to show progress."""
-    size = max(1, len(seeds) // (8 * n_threads))
-    return [seeds[start : start + size] for start in range(0, len(seeds), size)]
+def _made(make: Callable[[Any], Any], seeds: list[Any]) -> list[Any]:
+    return [make(seed) for seed in seeds]
 
 
 class FeatureDraw(NamedTuple):
@@ -554,22 +549,19 @@ def _balanced(learner: Learner, sample: Sample) -> Learner:
     return other
 
 
-def _grow_trees(
+def _grown(
     learner: TreeLearner,
     draws: Draws,
-    seeds: list[Any],
     features: FeatureDraw,
     weighted: bool,
     balanced: bool,
     validation: Records | None,
-) -> list[tuple[Nodes, Bools, float]]:
-    """Return some trees, which records each has seen, and how much synthetic records have let a class grow."""
-    made = []
-    for seed in seeds:
-        rng, sample, shown = _draw(seed, draws, features)
-        nodes = grow_tree(learner, sample, rng, shown, weighted, balanced, validation)
-        made.append((nodes, sample.counts > 0, _growth(sample, learner.records.positive)))
-    return made
+    seed: Any,
+) -> tuple[Nodes, Bools, float]:
+    """Return a tree, which records it has seen, and how much synthetic records have let a class grow."""
+    rng, sample, shown = _draw(seed, draws, features)
+    nodes = grow_tree(learner, sample, rng, shown, weighted, balanced, validation)
+    return nodes, sample.counts > 0, _growth(sample, learner.records.positive)
 
 
 def grow_tree(
@@ -607,21 +599,18 @@ def _by_cost(records: Records, times: Any) -> Floats | None:
     return records.cost / total if total > 0 else None
 
 
-def _fit_models(
-    learner: ModelLearner, draws: Draws, seeds: list[Any], features: FeatureDraw, weighted: bool, balanced: bool
-) -> list[tuple[Any, NDArray[np.intp], float, Bools]]:
-    """Return some models with their features, the base rates of their samples, and which records each has seen."""
-    made = []
-    for seed in seeds:
-        rng, sample, shown = _draw(seed, draws, features)
-        columns = shown.astype(np.intp)
-        member = _balanced(learner, sample) if balanced else learner
-        weigh = _mean_one if weighted else _sample_weight
-        model = member.fit(sample, weigh, rng, columns=None if features.n_drawn is None else columns)
-        new = 0 if sample.y_new is None else sample.y_new.sum()
-        n_positive = sample.counts[learner.records.positive].sum() + new
-        made.append((model, columns, float(n_positive / (sample.counts.sum() + sample.n_new)), sample.counts > 0))
-    return made
+def _fitted(
+    learner: ModelLearner, draws: Draws, features: FeatureDraw, weighted: bool, balanced: bool, seed: Any
+) -> tuple[Any, NDArray[np.intp], float, Bools]:
+    """Return a model with its features, the base rate of its sample, and which records it has seen."""
+    rng, sample, shown = _draw(seed, draws, features)
+    columns = shown.astype(np.intp)
+    member = _balanced(learner, sample) if balanced else learner
+    weigh = _mean_one if weighted else _sample_weight
+    model = member.fit(sample, weigh, rng, columns=None if features.n_drawn is None else columns)
+    new = 0 if sample.y_new is None else sample.y_new.sum()
+    n_positive = sample.counts[learner.records.positive].sum() + new
+    return model, columns, float(n_positive / (sample.counts.sum() + sample.n_new)), sample.counts > 0
 
 
 def _sample_weight(records: Records, times: Any) -> Floats | None:

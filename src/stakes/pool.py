@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.parallel import delayed
 
 from stakes._learners import TreeLearner
 from stakes._member_classifier import ValidationRecords
@@ -224,8 +223,7 @@ def fit_pool(classifier: CostBaggingClassifier, pool: Pool, validation: Records)
     changes = sampler.changes(validation.positive, costs)
     presample = classifier.presample or not changes
     n_drawn = _n_drawn(sampler, validation.positive, costs, len(pool))
-    jobs = (delayed(_grow)(classifier, pool, sampler, presample, n_drawn, first, seed) for seed in seeds)
-    made = classifier._run(jobs, len(seeds), n_jobs=classifier.n_jobs)
+    made = classifier._run(partial(_grow, classifier, pool, sampler, presample, n_drawn, first), seeds)
     classifier.members_ = TreeMembers(
         Trees.join(made),
         weighted=classifier.weighted,
@@ -253,7 +251,7 @@ def _grow(
     n_drawn: int,
     first: Any,
     seed: Any,
-) -> list[Nodes]:
+) -> Nodes:
     """Return a tree, grown on a sample that was drawn from the pool."""
     rng = np.random.default_rng(seed)
     n = len(pool)
@@ -268,4 +266,4 @@ def _grow(
     assert classifier.validation_ is not None
     sample, validation = Sample(drawn.counts[kept]), classifier.validation_.records
     features, weighted, balanced = classifier._feature_draw().draw(rng), classifier.weighted, classifier._balances
-    return [grow_tree(learner, sample, rng, features, weighted, balanced, validation)]
+    return grow_tree(learner, sample, rng, features, weighted, balanced, validation)
