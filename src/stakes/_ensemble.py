@@ -6,6 +6,7 @@ import warnings
 from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from stakes._base import check_features
 from stakes._docs import documented
+from stakes._learners import TreeLearner
 from stakes._member_classifier import CLASS_WEIGHT, CONSTRAINTS, MemberClassifier, RoutesToEstimator
 from stakes._members import ModelMembers, TreeMembers
 from stakes._routing import Route
@@ -32,6 +34,7 @@ from stakes.records import Records
 from stakes.sampling.base import MemberSampler
 from stakes.sampling.registry import make_sampler
 from stakes.tree.binning import Binned
+from stakes.tree.recipe import TreeRecipe
 from stakes.tree.trees import Trees
 
 __all__ = ["EnsembleClassifier", "without_zero_weights"]
@@ -158,17 +161,24 @@ class EnsembleClassifier(RoutesToEstimator, MemberClassifier):
         if self.n_estimators == n_kept:
             warnings.warn("Warm-start fitting without increasing n_estimators does not fit new trees.", stacklevel=5)
 
+    @property
+    def _prunes(self) -> bool:
+        return self._tree is not None and self._tree.pruning is not None
+
     def _needs_validation(self) -> bool:
-        prunes = self._tree is not None and self._tree.pruning is not None
-        return prunes or super()._needs_validation()
+        return self._prunes or super()._needs_validation()
 
     def _read(self, X: Any, *, reset: bool) -> Any:
         if self._tree is None:  # other models than our trees do not take bins
             return check_features(self, X.X if isinstance(X, Binned) else X, reset=reset)
         return self._bin(X, self._tree.max_bins, reset=reset)
 
-    def _bin_new(self, X: Any) -> Any:
-        return self._read(X, reset=False)
+    def _recipe(self) -> TreeRecipe:
+        assert self._tree is not None
+        return self._tree.recipe(self.binning_.names_)
+
+    def _tree_learner(self, records: Records) -> TreeLearner:
+        return TreeLearner(records, self._recipe(), self.binning_.feature_bins_, partial(self._read, reset=False))
 
     def _sampler(self) -> MemberSampler:
         return make_sampler(self.sampling, classes=self._class_labels)
@@ -247,10 +257,10 @@ class EnsembleClassifier(RoutesToEstimator, MemberClassifier):
         margin = 2.0 * readings.scores[readings.source(self.cut_.decision)] - 1.0
         return margin if self._positive == 1 else -margin
 
-    def _trees(self) -> Trees:
+    def _trees(self, what: str = "leaves") -> Trees:
         check_is_fitted(self)
         if not isinstance(self.members_, TreeMembers):
-            raise AttributeError("only ensembles of trees have leaves")
+            raise AttributeError(f"only ensembles of trees have {what}")
         return self.members_.trees
 
     def apply(self, X: Any) -> Int32s:

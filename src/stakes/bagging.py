@@ -180,8 +180,7 @@ class CostBaggingClassifier(EnsembleClassifier):
         return CostTreeClassifier(**(PLAIN_TREE if self.sampling is None else {}))
 
     def _recipe(self) -> TreeRecipe:
-        assert self._tree is not None
-        recipe = self._tree.recipe(self.binning_.names_)
+        recipe = super()._recipe()
         if self.features == "per_split" and recipe.max_features is None:
             return replace(recipe, max_features="sqrt")
         if self.features == "per_tree":
@@ -339,7 +338,7 @@ class CostBaggingClassifier(EnsembleClassifier):
         grown_by: str,
         kept: Kept,
     ) -> Bools:
-        learner = TreeLearner(records, self._recipe(), self.binning_.feature_bins_, self._bin_new)
+        learner = self._tree_learner(records)
         validation = records if self.validation is None else None
         if self.validation_ is not None:
             validation = self.validation_.records
@@ -397,10 +396,7 @@ class CostBaggingClassifier(EnsembleClassifier):
     @property
     def feature_importances_(self) -> Floats:
         """The mean gain of all splits on each feature: shares of the whole or, for the cost criterion, money."""
-        check_is_fitted(self)
-        if not isinstance(self.members_, TreeMembers):
-            raise AttributeError("only ensembles of trees have feature_importances_")
-        gains = self.members_.trees.feature_importances(self.n_features_in_)
+        gains = self._trees("feature_importances_").feature_importances(self.n_features_in_)
         assert self._tree is not None
         if self._tree.criterion == "cost":
             return gains

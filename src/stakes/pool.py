@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stakes._learners import TreeLearner
 from stakes._member_classifier import ValidationRecords
 from stakes._members import TreeMembers
 from stakes._random import generator
@@ -260,9 +259,7 @@ def _grow(
     positive, costs = np.asarray(pool.positive[rows]), pool.costs(rows)
     drawn = Draws(sampler, positive, costs, pool.bins, np.random.default_rng(first), 1, presample=presample).draw(rng)
     kept = np.flatnonzero(drawn.counts)
-    learner = TreeLearner(
-        pool.take(rows[kept]), classifier._recipe(), classifier.binning_.feature_bins_, classifier._bin_new
-    )
+    learner = classifier._tree_learner(pool.take(rows[kept]))
     assert classifier.validation_ is not None
     sample, validation = Sample(drawn.counts[kept]), classifier.validation_.records
     features, weighted, balanced = classifier._feature_draw().draw(rng), classifier.weighted, classifier._balances

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from stakes._docs import documented
 from stakes._ensemble import EnsembleClassifier, without_zero_weights
 from stakes._fitting import takes
-from stakes._learners import ModelLearner, TreeLearner
+from stakes._learners import ModelLearner
 from stakes._member_classifier import ValidationRecords
 from stakes._members import LeafAssignment, ModelMembers, TreeMembers
 from stakes._progress import progress
@@ -188,10 +188,6 @@ class CostBoostClassifier(EnsembleClassifier):
         return self._tunes_by_default or super()._needs_validation()
 
     @property
-    def _prunes(self) -> bool:
-        return self._tree is not None and self._tree.pruning is not None
-
-    @property
     def _tunes_by_weights(self) -> bool:
         """Whether members tune their thresholds to the weights of the training records."""
         return self.decision is not None and self.decision.member == "tuned" and self._rule().tuning == "weights"
@@ -282,11 +278,8 @@ class CostBoostClassifier(EnsembleClassifier):
         if self._tree is None:
             models = ModelLearner(records.with_features(X), self.estimator, self._class_labels, pass_costs=not acted)
             return BoostedModels(models, draws, rng)
-        trees = TreeLearner(
-            records, self._tree.recipe(self.binning_.names_), self.binning_.feature_bins_, self._bin_new
-        )
         validation = None if self.validation_ is None else self.validation_.records
-        return BoostedTrees(trees, draws, rng, validation, self._n_threads, each)
+        return BoostedTrees(self._tree_learner(records), draws, rng, validation, self._n_threads, each)
 
     def _vote(self, records: Records) -> Callable[[Members, LeafAssignment, Floats], tuple[Floats, float | None]]:
         """Return how a member votes on the training records, from -1 to 1, as it does later; and its own threshold."""
@@ -436,10 +429,7 @@ class CostBoostClassifier(EnsembleClassifier):
     @property
     def feature_importances_(self) -> Floats:
         """The share of each feature in the gain of a tree's splits, averaged by alpha."""
-        check_is_fitted(self)
-        if not isinstance(self.members_, TreeMembers):
-            raise AttributeError("only ensembles of trees have feature_importances_")
-        trees = self.members_.trees
+        trees = self._trees("feature_importances_")
         nodes, tree = trees.nodes, np.repeat(np.arange(len(trees)), trees.sizes)
         gains = np.bincount(tree, nodes.gain)
         factor = self.estimator_weights_ / np.where(gains > 0, gains, 1.0)
