@@ -249,7 +249,7 @@ class EnsembleClassifier(RoutesToEstimator, MemberClassifier):
         """
         check_is_fitted(self)
         given = {"fp_cost": fp_cost, "fn_cost": fn_cost, "tp_cost": tp_cost, "tn_cost": tn_cost}
-        asked = self._metadata_to_answer("decision_function", metadata)
+        asked = self._metadata("decision_function", metadata)
         readings, _ = self._read_by(self.reader_, X, given, needed=False, metadata=asked)
         return self._margin(readings)
 

@@ -188,7 +188,7 @@ class MemberClassifier(RoutesMetadata, CostClassifier):
         self
         """
         self._check_parameters()
-        routed = self._metadata_to_train(metadata)
+        routed = self._metadata("fit", metadata)
         X, positive = self._check_container(X), self._encode(y)
         check_consistent_length(X, positive)
         n = positive.size
@@ -239,11 +239,7 @@ class MemberClassifier(RoutesMetadata, CostClassifier):
         """Return `X` if it has rows and columns, as an array if it is a list of rows."""
         return check_table(X)
 
-    def _metadata_to_train(self, metadata: dict[str, Any]) -> dict[str, Any]:
-        """Return the metadata that goes with the training records."""
-        return self._routed("fit", metadata).get("estimator", {})
-
-    def _metadata_to_answer(self, method: str, metadata: dict[str, Any]) -> dict[str, Any]:
+    def _metadata(self, method: str, metadata: dict[str, Any]) -> dict[str, Any]:
         """Return the metadata that members are given with the records of `method`."""
         return self._routed(method, metadata).get("estimator", {})
 
@@ -658,7 +654,7 @@ class MemberClassifier(RoutesMetadata, CostClassifier):
         given = {"fp_cost": fp_cost, "fn_cost": fn_cost, "tp_cost": tp_cost, "tn_cost": tn_cost}
         check_is_fitted(self)
         self._warn_of_unused_costs(given)
-        asked = self._metadata_to_answer("predict", metadata)
+        asked = self._metadata("predict", metadata)
         readings, costs = self._read_by(self.reader_, X, given, needed=self.cut_.threshold.needs_costs, metadata=asked)
         return self._decode(self.cut_.outcomes(readings, costs))
 
@@ -687,7 +683,7 @@ class MemberClassifier(RoutesMetadata, CostClassifier):
         """
         given = {"fp_cost": fp_cost, "fn_cost": fn_cost, "tp_cost": tp_cost, "tn_cost": tn_cost}
         check_is_fitted(self)
-        asked = self._metadata_to_answer("predict_proba", metadata)
+        asked = self._metadata("predict_proba", metadata)
         return self._shares(self.cut_.scores(self._read_by(self.reader_, X, given, needed=False, metadata=asked)[0]))
 
     def _shares(self, score: Floats) -> Floats:

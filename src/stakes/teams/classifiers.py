@@ -127,13 +127,9 @@ class BlendClassifier(MemberClassifier):
     def _routes(self) -> dict[str, Route]:
         return {name: (estimator, answering(estimator)) for name, estimator in self._named_estimators()}
 
-    def _metadata_to_train(self, metadata: dict[str, Any]) -> dict[str, Any]:
-        # All of it: what each model asks for is told apart when it is trained.
-        self._routed("fit", metadata)
-        return metadata
-
-    def _metadata_to_answer(self, method: str, metadata: dict[str, Any]) -> dict[str, Any]:
-        return self._routed(method, metadata)
+    def _metadata(self, method: str, metadata: dict[str, Any]) -> dict[str, Any]:
+        routed = self._routed(method, metadata)
+        return metadata if method == "fit" else routed  # in training each model picks what it asks for by itself
 
     def _read(self, X: Any, *, reset: bool) -> Any:
         return check_features(self, X, reset=reset)
