@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 from sklearn.utils.validation import check_is_fitted
 
+from stakes._docs import documented
 from stakes._rows import is_sparse
 from stakes._typing import Bools, Floats
 from stakes._validation import check_value, choice
@@ -23,6 +24,7 @@ __all__ = ["AcquisitionMixin", "known_values"]
 VALUES = choice("known", "missing", "all")
 
 
+@documented
 class AcquisitionMixin:
     """Tells which features a classifier asks for, and what they cost."""
 
@@ -31,8 +33,7 @@ class AcquisitionMixin:
 
         Parameters
         ----------
-        X : array-like or data frame of shape (n_records, n_features)
-            Features.
+        {X}
 
         Returns
         -------
@@ -51,8 +52,7 @@ class AcquisitionMixin:
 
         Parameters
         ----------
-        X : array-like or data frame of shape (n_records, n_features)
-            Features.
+        {X}
         feature_costs : dict or array-like of shape (n_features,), default=None
             Prices, as in `CostTreeClassifier`; those of the classifier's trees by default.
         values : {"known", "missing", "all"}, default="known"

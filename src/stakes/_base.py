@@ -16,6 +16,7 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from stakes._acquisition import AcquisitionMixin
+from stakes._docs import documented
 from stakes._estimation import CostEstimators
 from stakes._typing import Bools
 from stakes._validation import Constraint, check_params
@@ -35,6 +36,7 @@ _LINES_WARNED: set[tuple[str, int]] = set()
 _COSTS_REQUESTED = dict.fromkeys(COST_NAMES, True)
 
 
+@documented
 @dataclass(kw_only=True, eq=False, repr=False)
 class CostClassifier(AcquisitionMixin, ExplainMixin, ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
     """Base of all classifiers: labels and costs in, labels and money out.
@@ -189,11 +191,8 @@ class CostClassifier(AcquisitionMixin, ExplainMixin, ClassifierMixin, BaseEstima
 
         Parameters
         ----------
-        X : array-like or data frame of shape (n_records, n_features)
-            Features.
-        fp_cost, fn_cost, tp_cost, tn_cost : float or array-like of shape (n_records,), default=None
-            As in `predict_proba`.
-        **metadata
+        {X}
+        fp_cost, fn_cost, tp_cost, tn_cost, **metadata
             As in `predict_proba`.
 
         Returns
@@ -244,12 +243,10 @@ class CostClassifier(AcquisitionMixin, ExplainMixin, ClassifierMixin, BaseEstima
 
         Parameters
         ----------
-        X : array-like or data frame of shape (n_records, n_features)
-            Features.
+        {X}
         y : array-like of shape (n_records,)
             True labels.
-        sample_weight : array-like of shape (n_records,), default=None
-            How often each record counts.
+        {sample_weight}
         fp_cost, fn_cost, tp_cost, tn_cost : float or array-like of shape (n_records,), default=None
             Costs of the records; what was constant in fit need not be given.
 

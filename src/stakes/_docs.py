@@ -42,6 +42,10 @@ fp_cost, fn_cost : float, default=1
 [positive_label]
 pos_label : label, default=None
     The positive class; the larger of the two labels by default.
+[validation]
+validation : float, "auto" or None, default="auto"
+    Where calibration, tuning and pruning get their records if fit is given none: a share of the training records,
+    held out; or the training records themselves (None). "auto" holds out a fifth where something needs it.
 [class_weight]
 class_weight : dict or "balanced", default=None
     How often the records of each class count, besides `sample_weight`: a number for each label, or numbers by which
@@ -115,6 +119,10 @@ pos_label : label, default=1
 [decisions]
 {decided}
 {charged}
+[acquisition_cost]
+acquisition_cost : float or array-like of shape (n_records,), default=0
+    What was paid for the features of each record, such as `CostTreeClassifier.acquisition_cost` tells; deciding all
+    records alike needs none.
 [scores]
 {scored}
 {charged}

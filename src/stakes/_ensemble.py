@@ -273,8 +273,7 @@ class EnsembleClassifier(RoutesToEstimator, MemberClassifier):
 
         Parameters
         ----------
-        X : array-like or data frame of shape (n_records, n_features)
-            Features.
+        {X}
 
         Returns
         -------

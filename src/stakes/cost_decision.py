@@ -51,9 +51,7 @@ class CostDecisionClassifier(RoutesToEstimator, MemberClassifier):
         Calibration takes them out again, and leaves them to the threshold.
     prefit : bool, default=False
         Take the estimator as it is: it was trained elsewhere, and the records given to fit serve to calibrate and tune.
-    validation : float, "auto" or None, default="auto"
-        Where calibration and tuning get their records if fit is given none: a share of the training records, held
-        out; or the training records themselves (None). "auto" holds out a fifth where something needs it.
+    {validation}
     {costs_and_label}
     random_state : int, Generator, RandomState or None, default=None
         Seed of the records held out, and of the estimator and the models inside it that have none.

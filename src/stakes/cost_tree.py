@@ -112,9 +112,7 @@ class CostTreeClassifier(MemberClassifier):
     decision : Decision, default=None
         None takes the label of the leaf where costs acted in growing or pruning, and otherwise the leaf's
         probability against the record's T_cs.
-    validation : float, "auto" or None, default="auto"
-        Where pruning and tuning get their records if fit is given none: a share of the training records, held out; or
-        the training records themselves (None). "auto" holds out a fifth where something needs it.
+    {validation}
     {class_weight}
     {costs_and_label}
     {n_jobs}

@@ -82,9 +82,7 @@ class CostBoostClassifier(EnsembleClassifier):
         ("uboost", "adacost", "csb0", "csb1" and "csb2"; on the training records where a class has fewer than five
         records), and otherwise by T_cs on votes that the logistic correction turns into a probability. With `member`
         "cost" or "tuned" the members decide by their costs, in training and after it (DMECC-AdaBoost).
-    validation : float, "auto" or None, default="auto"
-        Where calibration, tuning and pruning get their records if fit is given none: a share of the training records,
-        held out; or the training records themselves (None). "auto" holds out a fifth where something needs it.
+    {validation}
     warm_start : bool, default=False
         Go on from the last `fit`, whose records must be the same, up to `n_estimators` rounds. Variants that spread the
         costs over all rounds cannot.

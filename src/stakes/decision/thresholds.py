@@ -44,12 +44,7 @@ def tuned_threshold(
 
     Parameters
     ----------
-    {scored}
-    fp_cost, fn_cost : float or array-like of shape (n_records,)
-        Cost of a false positive and of a false negative.
-    tp_cost, tn_cost : float or array-like of shape (n_records,), default=0
-        Cost of a true positive and of a true negative.
-    {weight_and_label}
+    {scores}
     max_fpr : float in [0, 1], default=None
         Only cuts whose false positive rate is at most this.
     max_share : float in [0, 1], default=None

@@ -35,9 +35,7 @@ def total_cost(
     Parameters
     ----------
     {decisions}
-    acquisition_cost : float or array-like of shape (n_records,), default=0
-        What was paid for the features of each record, such as `CostTreeClassifier.acquisition_cost` tells; deciding all
-        records alike needs none.
+    {acquisition_cost}
 
     Returns
     -------
@@ -72,9 +70,7 @@ def savings_score(
     Parameters
     ----------
     {decisions}
-    acquisition_cost : float or array-like of shape (n_records,), default=0
-        What was paid for the features of each record, such as `CostTreeClassifier.acquisition_cost` tells; deciding all
-        records alike needs none.
+    {acquisition_cost}
 
     Returns
     -------
@@ -115,9 +111,7 @@ def cost_reduction(
     Parameters
     ----------
     {decisions}
-    acquisition_cost : float or array-like of shape (n_records,), default=0
-        What was paid for the features of each record, such as `CostTreeClassifier.acquisition_cost` tells; deciding all
-        records alike needs none.
+    {acquisition_cost}
 
     Returns
     -------
