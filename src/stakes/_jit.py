@@ -1,4 +1,4 @@
-"""How kernels are compiled: without the interpreter lock, and kept on disk between processes."""
+"""How kernels are compiled and run: without the interpreter lock, and kept on disk between processes."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import contextlib
 import logging
 import multiprocessing
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
@@ -14,7 +15,7 @@ import numba
 from filelock import FileLock, Timeout
 from numba.core.caching import FunctionCache
 
-__all__ = ["inlined", "kernel", "tell_before_compiling"]
+__all__ = ["in_blocks", "inlined", "kernel", "tell_before_compiling"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -32,6 +33,16 @@ def kernel(function: F) -> F:
 def inlined(function: F) -> F:
     """Compile a function into its callers: arrays that cross a call cost an atomic count each way."""
     return _compiled(function, inline="always")
+
+
+def in_blocks(run: Callable[[int, int], None], n: int, n_threads: int, size: int) -> None:
+    """Run a kernel on all of `n` records, or by several threads on blocks of `size`, each from its start to its end."""
+    if n_threads == 1 or n <= size:
+        run(0, n)
+        return
+    starts = range(0, n, size)
+    with ThreadPoolExecutor(n_threads) as pool:
+        list(pool.map(run, starts, [min(start + size, n) for start in starts]))
 
 
 def _compiled(function: F, **options: Any) -> F:

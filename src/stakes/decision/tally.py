@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import numpy as np
 
-from stakes._jit import kernel
+from stakes._jit import in_blocks, kernel
 from stakes._typing import Bools, Floats, Int32s, Ints
 
 __all__ = ["Ballot", "add_up", "leaf_losses", "member_losses", "tally"]
@@ -104,17 +102,8 @@ def tally(
     def run(start: int, end: int) -> None:
         _tally(ids, mask, threshold, *ballot, start, end, average, share, total)
 
-    _in_blocks(run, n, n_threads)
+    in_blocks(run, n, n_threads, RECORDS_PER_TASK)
     return average, share, total
-
-
-def _in_blocks(run: Callable[[int, int], None], n: int, n_threads: int) -> None:
-    if n_threads == 1 or n <= RECORDS_PER_TASK:
-        run(0, n)
-        return
-    starts = range(0, n, RECORDS_PER_TASK)
-    with ThreadPoolExecutor(n_threads) as pool:
-        list(pool.map(run, starts, [min(start + RECORDS_PER_TASK, n) for start in starts]))
 
 
 @kernel

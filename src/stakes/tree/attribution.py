@@ -15,12 +15,11 @@ O(L D) steps for a record, with D features on a path.
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import numpy as np
 
-from stakes._jit import inlined, kernel
+from stakes._jit import in_blocks, inlined, kernel
 from stakes._typing import Bytes, Floats, Int32s, Ints, Uint64s
 from stakes.tree.nodes import MISSING
 from stakes.tree.trees import Trees
@@ -83,12 +82,7 @@ def attribute(
             *steps, values.gain, probability, thresholds, points, weights, start, end, contributions,
         )  # fmt: skip
 
-    if n_threads == 1 or n <= LANES:
-        run(0, n)
-    else:
-        starts = range(0, n, RECORDS_PER_TASK)
-        with ThreadPoolExecutor(n_threads) as pool:
-            list(pool.map(run, starts, [min(start + RECORDS_PER_TASK, n) for start in starts]))
+    in_blocks(run, n, n_threads, RECORDS_PER_TASK)
     return contributions
 
 
