@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from math import inf
 from typing import Any
 
@@ -190,27 +190,16 @@ class CostTreeClassifier(MemberClassifier):
 
     def recipe(self, names: list[str] | None = None) -> TreeRecipe:
         """Return the parameters that make the tree; those about features only where their names are given."""
-        return TreeRecipe(
-            SYNONYMS.get(self.criterion, self.criterion),
-            self.max_depth,
-            self.min_samples_split,
-            self.min_samples_leaf,
-            self.max_features,
-            self.cp,
-            self.pruning,
-            self.pruning_measure,
-            self.break_ties,
-            self.max_leaf_nodes,
-            self.min_impurity_decrease,
-            self.ccp_alpha,
-            () if names is None else self._signs(names),
-            self.min_weight_fraction_leaf,
-            self.splitter,
-            None if names is None or self.feature_costs is None else FeatureCosts.of(self.feature_costs, names),
-            self.trade_off if self.trade_off != "auto" else "total_cost" if self.criterion == "cost" else "eg2",
-            self.price_exponent,
-            self.price_bias,
-        )
+        params = {each.name: getattr(self, each.name) for each in fields(TreeRecipe) if each.name != "monotone"}
+        params["criterion"] = SYNONYMS.get(self.criterion, self.criterion)
+        if self.trade_off == "auto":
+            params["trade_off"] = "total_cost" if self.criterion == "cost" else "eg2"
+        if names is None or self.feature_costs is None:
+            params["feature_costs"] = None
+        else:
+            params["feature_costs"] = FeatureCosts.of(self.feature_costs, names)
+        params["monotone"] = () if names is None else self._signs(names)
+        return TreeRecipe(**params)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
