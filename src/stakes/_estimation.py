@@ -43,15 +43,10 @@ class CostEstimators:
     def fit(
         self, X: Any, n: int, given: dict[str, Any], rng: np.random.Generator
     ) -> tuple[dict[str, Any], dict[str, Floats]]:
-        """Fit to the records whose cost is known.
+        """Fit to the records whose cost is known; return the costs of all `n` records, and what is known of them.
 
-        Returns
-        -------
-        filled : dict
-            The costs of all `n` records, with the unknown ones filled in.
-        estimated : dict of str to ndarray of shape (n_records,)
-            What is known of the estimated costs when a decision on these records is due: estimates by regressors that
-            were not fitted to the record's own cost.
+        Unknown costs are filled in. What is known of the estimated ones when a decision on these records is due are
+        estimates by regressors that were not fitted to the record's own cost.
         """
         filled, estimated = dict(given), {}
         for name in ("fp_cost", "fn_cost"):

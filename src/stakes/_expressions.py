@@ -143,16 +143,11 @@ def did_you_mean(name: str, names: Iterable[str]) -> str:
 
 
 def parse(expression: str | float, *, what: str) -> Expression:
-    """Read an expression, or say where it is wrong.
+    """Read an expression, or say where it is wrong; `what` it is for is named in errors.
 
-    Parameters
-    ----------
-    expression : str or float
-        Numbers and columns, ``+ - * /``, parentheses, and the functions abs, ceil, floor, round, sqrt, log (natural),
-        greatest, least and coalesce (the first that is not missing). Columns whose names are not words are written in
-        double quotes or backticks.
-    what : str
-        What the expression is for, to name it in errors.
+    It has numbers and columns, ``+ - * /``, parentheses, and the functions abs, ceil, floor, round, sqrt, log
+    (natural), greatest, least and coalesce (the first that is not missing). Columns whose names are not words are
+    written in double quotes or backticks.
 
     Examples
     --------

@@ -60,15 +60,7 @@ def _last_step(estimator: Any) -> tuple[str, Any]:
 
 
 class NumberedLabels(ClassifierMixin, BaseEstimator):
-    """A fitted classifier of the labels 0 and 1, which stand for two others.
-
-    Parameters
-    ----------
-    model : classifier
-        The fitted classifier.
-    labels : ndarray of shape (2,)
-        What 0 and 1 stand for.
-    """
+    """A fitted classifier of the labels 0 and 1, which stand for `labels`."""
 
     def __init__(self, model: Any, labels: NDArray[Any]) -> None:
         self.model = model

@@ -11,14 +11,7 @@ __all__ = ["generator", "seeded"]
 
 
 def generator(random_state: Any) -> np.random.Generator:
-    """Return a generator from any kind of seed, without touching the global random state.
-
-    Examples
-    --------
-    >>> from stakes._random import generator
-    >>> generator(0).random() == generator(0).random()
-    True
-    """
+    """Return a generator from any kind of seed, without touching the global random state."""
     if isinstance(random_state, np.random.RandomState):
         return np.random.default_rng(random_state.randint(2**31 - 1))
     return np.random.default_rng(random_state)

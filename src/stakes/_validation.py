@@ -32,17 +32,7 @@ class Constraint(NamedTuple):
 
 
 def check_params(estimator: Any, constraints: Mapping[str, Constraint]) -> None:
-    """Raise an error that names the first parameter of an estimator that is not what it may be.
-
-    Examples
-    --------
-    >>> from stakes import CostTreeClassifier
-    >>> from stakes._validation import check_params, whole
-    >>> check_params(CostTreeClassifier(max_depth=0), {"max_depth": whole(1, optional=True)})
-    Traceback (most recent call last):
-        ...
-    ValueError: max_depth=0 is not valid: give a whole number of at least 1, or None
-    """
+    """Raise an error that names the first parameter of an estimator that is not what it may be."""
     for name, constraint in constraints.items():
         check_value(name, getattr(estimator, name), constraint)
 

@@ -257,14 +257,6 @@ def fit_calibration(
     `scores` are of records that the members were not trained on, and `y` has their classes, 0 or 1. The two logistic
     corrections are closed forms, and need no data. Called with scores (and, for "logistic", the total vote weight), the
     calibration returns probabilities.
-
-    Examples
-    --------
-    >>> from stakes.decision.calibration import fit_calibration
-    >>> fit_calibration("logistic_bounded")([0.0, 0.5, 1.0]).round(2)
-    array([0.12, 0.5 , 0.88])
-    >>> fit_calibration("isotonic", [0.1, 0.4, 0.6, 0.9], [0, 1, 0, 1])([0.0, 0.5, 0.75])
-    array([0.  , 0.5 , 0.75])
     """
     try:
         kind = CALIBRATIONS[name]

@@ -184,12 +184,6 @@ def positives(pos_label: Any, **labels: ArrayLike) -> list[NDArray[np.bool_]]:
     """Return for each array of labels, given by its name, which of its records have the label `pos_label`.
 
     Together they must have one length and at most two labels, one of them `pos_label`; a single label may be the other.
-
-    Examples
-    --------
-    >>> from stakes.decision.thresholds import positives
-    >>> positives("yes", y_true=["no", "yes"], y_pred=["yes", "yes"])
-    [array([False,  True]), array([ True,  True])]
     """
     arrays: dict[str, NDArray[Any]] = {}
     found: set[Any] = set()
@@ -210,14 +204,7 @@ def positives(pos_label: Any, **labels: ArrayLike) -> list[NDArray[np.bool_]]:
 
 
 def record_weights(sample_weight: ArrayLike | None, n: int, what: str = "y_true") -> NDArray[np.float64]:
-    """Return how often each of `n` records of `what` counts: once where no weights are given.
-
-    Examples
-    --------
-    >>> from stakes.decision.thresholds import record_weights
-    >>> record_weights(None, 3), record_weights([1, 0, 2], 3)
-    (array([1., 1., 1.]), array([1., 0., 2.]))
-    """
+    """Return how often each of `n` records of `what` counts: once where no weights are given."""
     weight = per_record(1.0 if sample_weight is None else sample_weight, "sample_weight", n, what)
     if (weight < 0).any():
         raise CostsError(f"sample_weight is negative in row {np.argmax(weight < 0)}: give weights of 0 or more")

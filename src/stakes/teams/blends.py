@@ -52,12 +52,9 @@ class Blend(ABC):
         )
 
     def __call__(self, scores: Floats) -> Floats:
-        """Return the probability of the positive class.
+        """Return the probability of the positive class by scores of shape (n_records, n_models).
 
-        Parameters
-        ----------
-        scores : ndarray of shape (n_records, n_models)
-            One column per model; those without a weight are ignored.
+        Those of models without a weight are ignored.
         """
         used = self.used
         return self._blended(
