@@ -17,10 +17,10 @@ __all__ = ["warn_if_one_class"]
 FIRST_LOOK = 256
 
 
-def warn_if_one_class(records: Records, decide: Callable[[Records], Bools], stacklevel: int = 3) -> None:
+def warn_if_one_class(records: Records, decide: Callable[[Records], Bools]) -> None:
     """Warn if all records are decided alike, and the mistakes that this makes cost something.
 
-    `decide` takes records to whether each is decided to be positive; `stacklevel` is that of `warnings.warn`.
+    `decide` takes records to whether each is decided to be positive.
     """
     step = max(1, len(records) // FIRST_LOOK)
     for rows in (np.arange(0, len(records), step), np.arange(len(records))):
@@ -34,5 +34,5 @@ def warn_if_one_class(records: Records, decide: Callable[[Records], Bools], stac
             f"all {len(records)} training records are decided to be {word}: compare with the cost of doing that "
             "without a model",
             OneClassWarning,
-            stacklevel=stacklevel,
+            stacklevel=3,
         )

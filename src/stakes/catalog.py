@@ -142,9 +142,6 @@ class MethodTable(Sequence[Method]):
     def __len__(self) -> int:
         return len(self._methods)
 
-    def __iter__(self) -> Iterator[Method]:
-        return iter(self._methods)
-
     @property
     def names(self) -> list[str]:
         """The names of the methods."""
@@ -156,18 +153,12 @@ class MethodTable(Sequence[Method]):
         if unknown:
             raise TypeError(f"methods have no {sorted(unknown)[0]!r}: choose from {[f.name for f in fields(Method)]}")
 
-        def fits(method: Method) -> bool:
-            for name, value in wanted.items():
-                has = getattr(method, name)
-                if name == "name":
-                    matches = fnmatchcase(has, value)
-                else:
-                    matches = value in has if isinstance(has, tuple) and not isinstance(value, tuple) else has == value
-                if not matches:
-                    return False
-            return True
+        def fits(has: Any, name: str, value: Any) -> bool:
+            if name == "name":
+                return fnmatchcase(has, value)
+            return value in has if isinstance(has, tuple) and not isinstance(value, tuple) else bool(has == value)
 
-        return MethodTable([method for method in self if fits(method)])
+        return MethodTable([m for m in self if all(fits(getattr(m, name), name, wanted[name]) for name in wanted)])
 
     def rows(self) -> list[tuple[str, ...]]:
         """Return the cells of the table as text."""

@@ -241,10 +241,6 @@ def _prior_corrected(graph: _Graph, prior: Prior, p: str) -> str:
     return graph.add("Div", positive, graph.add("Add", positive, negative))
 
 
-def _platt(graph: _Graph, calibration: Any, score: str) -> str:
-    return _logistic(graph, score, -calibration.slope, -calibration.intercept)
-
-
 def _logistic(graph: _Graph, score: str, slope: float, intercept: float, total: str = "") -> str:
     """Put 1 / (1 + exp(-(slope x score + intercept) x total)) into the graph."""
     linear = graph.add("Add", graph.add("Mul", score, graph.number(slope)), graph.number(intercept))
@@ -255,7 +251,7 @@ def _platt_logit(graph: _Graph, calibration: PlattLogit, score: str) -> str:
     low, high = graph.number(calibration.clip), graph.number(1 - calibration.clip)
     clipped = graph.add("Min", graph.add("Max", score, low), high)
     odds = graph.add("Div", clipped, graph.add("Sub", graph.number(1.0), clipped))
-    return _platt(graph, calibration, graph.add("Log", odds))
+    return _logistic(graph, graph.add("Log", odds), -calibration.slope, -calibration.intercept)
 
 
 def _isotonic(graph: _Graph, calibration: Isotonic, score: str) -> str:
@@ -272,9 +268,9 @@ def _isotonic(graph: _Graph, calibration: Isotonic, score: str) -> str:
 
 
 CALIBRATED: dict[type[Calibration], Callable[[_Graph, Any, str, str], str]] = {
-    Logistic: lambda graph, calibration, score, total: _logistic(graph, score, 4.0, -2.0, total),
-    LogisticBounded: lambda graph, calibration, score, total: _logistic(graph, score, 4.0, -2.0),
-    Platt: lambda graph, calibration, score, total: _platt(graph, calibration, score),
-    PlattLogit: lambda graph, calibration, score, total: _platt_logit(graph, calibration, score),
-    Isotonic: lambda graph, calibration, score, total: _isotonic(graph, calibration, score),
+    Logistic: lambda graph, _, score, total: _logistic(graph, score, 4.0, -2.0, total),
+    LogisticBounded: lambda graph, _, score, __: _logistic(graph, score, 4.0, -2.0),
+    Platt: lambda graph, platt, score, _: _logistic(graph, score, -platt.slope, -platt.intercept),
+    PlattLogit: lambda graph, platt, score, _: _platt_logit(graph, platt, score),
+    Isotonic: lambda graph, isotonic, score, _: _isotonic(graph, isotonic, score),
 }

@@ -477,11 +477,5 @@ class CostStackingClassifier(BlendClassifier):
             raise ValueError(f"strength={self.strength!r} is not valid: give a number of at least 0")
 
     def _fit_blend(self, scores: Floats, records: Records) -> Blend:
-        return fit_stack(
-            scores,
-            records,
-            calibration=self.calibration,
-            size=self.size,
-            strength=self.strength,
-            by_stakes=self.by_stakes,
-        )
+        names = ("calibration", "size", "strength", "by_stakes")
+        return fit_stack(scores, records, **{name: getattr(self, name) for name in names})

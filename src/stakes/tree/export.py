@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
@@ -209,7 +209,14 @@ class _Words:
         negatives, positives = self.nodes.counts[node].tolist()
         n = negatives + positives
         counted = [f"{n:,} record{'s' if n != 1 else ''}", f"{positives:,} positive"]
-        return counted + FACTS[self.weights](self.nodes, node)
+        weights, share = self.nodes.weights[node], _share(self.nodes.counts[node])
+        if self.weights == "weight":
+            return [*counted, f"weight {weights.sum():,.6g}", _share(weights)]
+        if self.weights == "count":
+            return [*counted, share]
+        # The label is the class that costs more to mistake, so that a node costs the smaller sum: C_t (FRAMEWORK 5.1).
+        cost, other = np.sort(weights)
+        return [*counted, share, f"cost {money(cost)} (other label {money(other)})"]
 
     def label(self, node: int) -> str:
         """Return the name of the label."""
@@ -221,27 +228,6 @@ def _share(sums: Any) -> str:
     negative, positive = sums.tolist()
     total = negative + positive
     return f"P+ {positive / total:.3g}" if total > 0 else "P+ unknown"
-
-
-def _count_facts(nodes: Nodes, node: int) -> list[str]:
-    return [_share(nodes.counts[node])]
-
-
-def _weight_facts(nodes: Nodes, node: int) -> list[str]:
-    return [f"weight {nodes.weights[node].sum():,.6g}", _share(nodes.weights[node])]
-
-
-def _cost_facts(nodes: Nodes, node: int) -> list[str]:
-    # The label is the class that costs more to mistake, so that a node costs the smaller sum: C_t (FRAMEWORK 5.1).
-    cost, other = np.sort(nodes.weights[node])
-    return [_share(nodes.counts[node]), f"cost {money(cost)} (other label {money(other)})"]
-
-
-FACTS: dict[Weights, Callable[[Nodes, int], list[str]]] = {
-    "count": _count_facts,
-    "weight": _weight_facts,
-    "cost": _cost_facts,
-}
 
 
 def _has(bits: Any, bin_: int) -> bool:
