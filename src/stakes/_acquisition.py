@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import Any
 
 import narwhals as nw
@@ -28,19 +29,9 @@ VALUES = choice("known", "missing", "all")
 class AcquisitionMixin:
     """Tells which features a classifier asks for, and what they cost."""
 
+    @abstractmethod
     def features_used(self, X: Any) -> Bools:
-        """Return which features a decision on each record asks for: those on its paths through all trees in use.
-
-        Parameters
-        ----------
-        {X}
-
-        Returns
-        -------
-        used : ndarray of bool of shape (n_records, n_features)
-            Models that are no trees of this package ask for all features of all records.
-        """
-        raise NotImplementedError
+        """Return which features a decision on each record asks for, of shape (n_records, n_features)."""
 
     @property
     def feature_costs_(self) -> Any:

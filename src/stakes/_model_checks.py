@@ -167,14 +167,9 @@ class BoosterText:
         if n_leaves == 1:  # nothing else is read of it
             return
         for names, n in ((cls.OF_LEAVES, n_leaves), (cls.OF_SPLITS, n_leaves - 1)):
-            require(all(len(said[name].split()) == n for name in names if name in said))
-            require(
-                all(
-                    np.isfinite(np.array(numbers[name].split(), dtype=np.float64)).all()
-                    for name in names
-                    if name in said
-                )
-            )
+            for name in said.keys() & set(names):
+                require(len(said[name].split()) == n)
+                require(np.isfinite(np.array(numbers[name].split(), dtype=np.float64)).all())
         feature, left, right, kind = (
             np.array(said[name].split(), dtype=np.int64)
             for name in ("split_feature", "left_child", "right_child", "decision_type")

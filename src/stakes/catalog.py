@@ -410,38 +410,22 @@ def _others() -> Iterator[Method]:
         make=Make(kind=CostDecisionClassifier, model=rivals.logistic_regression, takes=("C", "max_iter"), always=True),
     )
     yield by_threshold
-    boosted = Make(kind=CostGradientBoostingClassifier, own={"objective": "logistic"})
-    yield replace(
-        by_threshold,
-        name="gb",
-        family="gradient boosting",
-        description="gradient boosting of small, bounded trees (LightGBM), decided by T_cs",
-        make=boosted,
-    )
-    yield replace(
-        by_threshold,
-        name="lgbm",
-        family="gradient boosting",
-        description="LightGBM with its own defaults, decided by T_cs",
-        make=replace(boosted, own={**boosted.own, "num_leaves": 31, "max_delta_step": 0.0, "reg_lambda": 0.0}),
-    )
-    yield Method(
-        name="wgb",
-        family="gradient boosting",
-        description="gradient boosting (LightGBM) on records weighted by cost",
-        when=("before",),
-        costs="record",
-        make=replace(boosted, own={"objective": "weighted"}),
-    )
-    yield Method(
-        name="csgb",
-        family="gradient boosting",
-        description="gradient boosting (LightGBM) of the expected cost, decided by T_cs",
-        when=("during", "after"),
-        costs="record",
-        needs_costs=True,
-        make=replace(boosted, own={"objective": "cost"}),
-    )
+    theirs = {"num_leaves": 31, "max_delta_step": 0.0, "reg_lambda": 0.0}
+    for name, when, words, objective, more in (
+        ("gb", ("after",), "gradient boosting of small, bounded trees (LightGBM), decided by T_cs", "logistic", {}),
+        ("lgbm", ("after",), "LightGBM with its own defaults, decided by T_cs", "logistic", theirs),
+        ("wgb", ("before",), "gradient boosting (LightGBM) on records weighted by cost", "weighted", {}),
+        ("csgb", ("during", "after"), "gradient boosting (LightGBM) of the expected cost, decided by T_cs", "cost", {}),
+    ):
+        yield replace(
+            by_threshold,
+            name=name,
+            family="gradient boosting",
+            description=words,
+            when=when,
+            needs_costs="after" in when,
+            make=Make(kind=CostGradientBoostingClassifier, own={"objective": objective, **more}),
+        )
     for name, kind, words in (
         ("imblearn-brf", "BalancedRandomForestClassifier", "balanced random forest"),
         ("imblearn-rusboost", "RUSBoostClassifier", "RUSBoost"),
