@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from functools import wraps
 from inspect import Parameter, signature
 from typing import Any
@@ -79,9 +80,10 @@ def make_cost_scorer(
     >>> scores["test_score"].shape
     (5,)
     """
-    return CostScorer(metric, greater_is_better=greater_is_better, response_method=response_method, fixed=fixed)
+    return CostScorer(metric, greater_is_better, response_method, fixed)
 
 
+@dataclass(eq=False, repr=False)
 class CostScorer:
     """A scorer that passes costs to `predict` and to the metric; made by `make_cost_scorer`.
 
@@ -101,26 +103,21 @@ class CostScorer:
     -130.0
     """
 
-    def __init__(
-        self,
-        metric: Callable[..., float],
-        *,
-        greater_is_better: bool | None,
-        response_method: str = "predict",
-        fixed: dict[str, Any],
-    ) -> None:
-        unknown = set(fixed) - set(COST_NAMES) - set(_metadata_of(metric))
-        if unknown:
-            raise TypeError(f"{_name(metric)} takes no argument {', '.join(sorted(unknown))}")
-        check_value("response_method", response_method, choice("predict", "predict_proba"))
-        self.metric = metric
-        self.greater_is_better = metric not in LOSSES if greater_is_better is None else greater_is_better
-        self.response_method = response_method
-        self.fixed = fixed
+    metric: Callable[..., float]
+    greater_is_better: bool | None
+    response_method: str
+    fixed: dict[str, Any]
+
+    def __post_init__(self) -> None:
+        known = dict.fromkeys((*COST_NAMES, *_metadata_of(self.metric)))
+        if unknown := set(self.fixed) - set(known):
+            raise TypeError(f"{_name(self.metric)} takes no argument {', '.join(sorted(unknown))}")
+        check_value("response_method", self.response_method, choice("predict", "predict_proba"))
+        if self.greater_is_better is None:
+            self.greater_is_better = self.metric not in LOSSES
         # What is not known to be metadata is left undecided (None): scikit-learn then asks the user to decide.
-        names = dict.fromkeys((*COST_NAMES, *_metadata_of(metric)))
         self.requests: dict[str, bool | str | None] = {
-            name: True if name in METADATA_NAMES else None for name in names if name not in fixed
+            name: True if name in METADATA_NAMES else None for name in known if name not in self.fixed
         }
 
     def __repr__(self) -> str:
