@@ -20,6 +20,7 @@ from typer.testing import CliRunner
 from stakes import CostBaggingClassifier, Decision, __version__, cli, list_methods
 from stakes.cli import app
 from stakes.datasets import make_churn
+from stakes.delivered import DeliveredClassifier
 from stakes.persist import save
 from stakes.study.data import load_data
 from stakes.study.study import Study
@@ -447,10 +448,11 @@ def test_whoever_stops_reading_is_not_told_of_an_error() -> None:
 
 def test_what_to_know_of_a_model_is_said_with_its_decisions(here: Path) -> None:
     made = make_churn(100, random_state=0)
-    votes = CostBaggingClassifier(n_estimators=3, decision=Decision(output="vote", threshold="cost"), random_state=0)
-    votes.fit(made.frame, made.target, fp_cost=1, fn_cost=5)
+    tuned = CostBaggingClassifier(n_estimators=3, decision=Decision(threshold="tuned"), random_state=0)
+    tuned.fit(made.frame, made.target, fp_cost=1, fn_cost=5)
     data = load_data("churn.csv", target="churn", fp_cost=1, fn_cost=5)
-    save(votes, "votes.skops", info={**data.info, "classes": ["0", "1"]})
-    done = run("apply", "votes.skops", "churn.csv", "--out", "out.csv")
+    model = DeliveredClassifier(tuned, data.labels, data.frame.columns)
+    save(model, "tuned.skops", info={**data.info, "model": {"follows_costs": False}})
+    done = run("apply", "tuned.skops", "churn.csv", "--out", "out.csv", "--fn-cost", "7")
     assert done.exit_code == 0, done.output
-    assert "Note: the scores of this model are not probabilities: what to expect is not known." in done.stderr
+    assert "Note: --fn-cost changed, and this model decides as by the costs of its study" in done.stderr

@@ -17,11 +17,13 @@ import numpy as np
 import polars as pl
 import pytest
 
-from stakes import CostBaggingClassifier, CostBoostClassifier, Decision, MetaCostClassifier
+from stakes import CostBaggingClassifier, CostBoostClassifier, Decision
 from stakes.datasets import make_churn
+from stakes.decision.calibration import Platt
+from stakes.delivered import DeliveredClassifier
 from stakes.exceptions import ColumnTypeWarning, ModelFileError, StudyError
 from stakes.persist import read_info, save
-from stakes.study.apply import apply_model, score_to_probability
+from stakes.study.apply import apply_model
 from stakes.study.data import StudyData, load_data
 from stakes.study.files import column_names, read_batches, read_file
 
@@ -42,8 +44,19 @@ def study_data(directory: Path, **options: Any) -> StudyData:
 def fit_and_save(data: StudyData, path: Path, model: Any, **info: Any) -> Any:
     costs = {} if data.costs is None else {"fp_cost": data.costs.fp, "fn_cost": data.costs.fn}
     model.fit(data.frame, data.positive.astype(int), **costs)
-    save(model, path, info={**data.info, **info})
+    save(delivered(model, data), path, info={**data.info, **info})
     return model
+
+
+def delivered(model: Any, data: StudyData, probability: Any = None) -> DeliveredClassifier:
+    return DeliveredClassifier(model, data.labels, data.frame.columns, probability)
+
+
+def platt(model: Any) -> Platt:
+    """Return what makes a probability of a score, fitted to the out-of-bag records of a model."""
+    readings, records = model.read_validation([model.cut_.decision])
+    score, known = model.cut_.scores(readings), readings.known
+    return Platt.fit(score[known], records.positive[known], np.ones(int(known.sum())))
 
 
 def forest(**options: Any) -> CostBaggingClassifier:
@@ -139,7 +152,7 @@ def test_every_kind_of_model_can_be_applied(model: Any, calibrates: bool, tmp_pa
     data = study_data(tmp_path)
     assert data.costs is not None
     model.fit(data.frame, data.positive.astype(int), fp_cost=data.costs.fp, fn_cost=data.costs.fn)
-    save(model, tmp_path / "best.skops", info={**data.info, "probability": score_to_probability(model)})
+    save(delivered(model, data, platt(model) if calibrates else None), tmp_path / "best.skops", info=data.info)
     frame = records(150, seed=3)
     applied = apply_model(tmp_path / "best.skops", write(frame, tmp_path / "new.csv"), tmp_path / "out.csv")
     found, charge = read(tmp_path / "out.csv"), frame["monthly_charges"].to_numpy()
@@ -162,7 +175,7 @@ def test_probabilities_by_which_costs_are_expected_are_calibrated(tmp_path: Path
     assert data.costs is not None
     model = forest(n_estimators=30, sampling="cpr", decision=Decision(threshold="tuned"))
     model.fit(data.frame, data.positive.astype(int), fp_cost=data.costs.fp, fn_cost=data.costs.fn)
-    save(model, tmp_path / "best.skops", info={**data.info, "probability": score_to_probability(model)})
+    save(delivered(model, data, platt(model)), tmp_path / "best.skops", info=data.info)
     new = write(records(3000, seed=5), tmp_path / "new.csv")
     apply_model(tmp_path / "best.skops", new, tmp_path / "out.csv")
     found = read(tmp_path / "out.csv")
@@ -170,15 +183,14 @@ def test_probabilities_by_which_costs_are_expected_are_calibrated(tmp_path: Path
     assert abs(found["probability"].mean() - share) < 0.1 < abs(found["score"].mean() - share)
 
 
-def test_nothing_is_expected_where_scores_are_no_probabilities(tmp_path: Path) -> None:
+def test_a_model_that_no_study_saved_is_refused(tmp_path: Path) -> None:
     data = study_data(tmp_path)
-    for model in (MetaCostClassifier(forest(), random_state=0), boosting(decision=Decision(threshold="cost"))):
-        fit_and_save(data, tmp_path / "best.skops", model)
-        new = write(records(50, seed=3), tmp_path / "new.csv")
-        applied = apply_model(tmp_path / "best.skops", new, tmp_path / "out.csv")
-        assert applied.expected_cost is None
-        assert "what to expect is not known" in applied.notes[0]
-        assert read(tmp_path / "out.csv").columns[-3:] == ["decision", "score", "threshold"]
+    model = forest().fit(data.frame, data.positive.astype(int), fp_cost=1, fn_cost=5)
+    save(model, tmp_path / "best.skops", info=data.info)
+    new = write(records(50, seed=3), tmp_path / "new.csv")
+    with pytest.raises(StudyError, match="is a CostBaggingClassifier, and no model that was saved by a study"):
+        apply_model(tmp_path / "best.skops", new, tmp_path / "out.csv")
+    assert not (tmp_path / "out.csv").exists()
 
 
 def test_a_model_of_class_imbalance_has_no_expected_costs(tmp_path: Path) -> None:
@@ -363,7 +375,7 @@ def test_a_model_without_its_columns_is_refused(made: Any, tmp_path: Path) -> No
     good = read_info(made[0])
     wrong: list[dict[str, Any]] = [{"features": wrong} for wrong in (None, [], "tenure", {"tenure": "colour"})]
     wrong += [{"classes": wrong} for wrong in (3, ["yes"], ["no", 1], "no")]
-    wrong += [{"cost_columns": ["tenure"]}, {"fp_cost": [1]}, {"probability": {"slope": 1.0}}, {"probability": "none"}]
+    wrong += [{"cost_columns": ["tenure"]}, {"fp_cost": [1]}]
     for info in [{}, *({**good, **change} for change in wrong)]:
         save(made[1], tmp_path / "other.skops", info=info)
         with pytest.raises(StudyError, match="does not say which columns it needs"):
@@ -373,7 +385,7 @@ def test_a_model_without_its_columns_is_refused(made: Any, tmp_path: Path) -> No
 # Not by getrusage, which starts from the peak of the process that started this one.
 PEAK = """
 import sys
-from stakes.study.apply import apply_model, score_to_probability
+from stakes.study.apply import apply_model
 apply_model(sys.argv[1], sys.argv[2], sys.argv[3], batch_size=20_000)
 print(next(line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM")))
 """
@@ -402,7 +414,7 @@ def test_memory_does_not_grow_with_the_file(made: Any, tmp_path: Path, new: str,
 def test_a_model_of_a_study_without_costs_asks_for_them(tmp_path: Path) -> None:
     data = study_data(tmp_path, fp_cost=None, fn_cost=None)
     model = forest().fit(data.frame, data.positive.astype(int), fp_cost=1, fn_cost=np.ones(len(data)))
-    save(model, tmp_path / "best.skops", info=data.info)
+    save(delivered(model, data), tmp_path / "best.skops", info=data.info)
     new = write(records(20, seed=1), tmp_path / "new.csv")
     with pytest.raises(StudyError, match="this model decides by costs: give --fp-cost and --fn-cost"):
         apply_model(tmp_path / "best.skops", new, tmp_path / "out.csv")

@@ -6,7 +6,7 @@ import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Lock
@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 from stakes._atomic import is_stream
 from stakes._expressions import Expression, did_you_mean, parse
 from stakes.costs import Costs
-from stakes.decision.calibration import Platt
 from stakes.delivered import DeliveredClassifier
 from stakes.exceptions import ColumnTypeWarning, CostsNeededError, StudyError
 from stakes.persist import load, read_info
@@ -32,7 +31,7 @@ from stakes.study.workers import Workers
 from stakes.study.worklist import WorkList
 from stakes.study.writing import check_replaceable, writing, writing_folder
 
-__all__ = ["Applied", "apply_model", "score_to_probability"]
+__all__ = ["Applied", "apply_model"]
 
 T = TypeVar("T")
 
@@ -52,7 +51,7 @@ class Applied:
     n_records: int
     n_positive: int  # how many records to act on
     positive: str  # what the positive class is called
-    # Of the mistakes among these decisions; None where costs or probabilities are not known.
+    # Of the mistakes among these decisions; None where costs are not known.
     expected_cost: float | None
     expected_saving: float | None  # how much less that is than acting on no record
     paid: float | None  # for the features that decisions asked for; None where features have no prices
@@ -188,8 +187,8 @@ def _applied(task: _Task, total: Total, *, limited: bool) -> Applied:
         n_records=total.n_records,
         n_positive=total.n_positive,
         positive=task.labels[1],
-        expected_cost=total.if_left - total.saving if task.expects else None,
-        expected_saving=total.saving if task.expects else None,
+        expected_cost=total.if_left - total.saving if task.costs else None,
+        expected_saving=total.saving if task.costs else None,
         paid=total.paid if task.priced else None,
         notes=[*task.notes, *task.changes()],
     )
@@ -298,22 +297,19 @@ class _Task:
             if out.exists() and path is not None and (out.samefile(path) or path.resolve() in out.resolve().parents):
                 raise StudyError(f"--out {out} is {what}: choose another name")
         self.model = load(model)
+        if not isinstance(self.model, DeliveredClassifier):
+            raise StudyError(f"{model} is a {type(self.model).__name__}, and no model that was saved by a study")
         for name, cost in self.costs.items():
-            unknown = [c for c in cost.columns if c in self.after and c not in _estimated(self.model, name)]
+            foreseen = (self.model.foreseen_costs or {}).get(name)
+            unknown = [c for c in cost.columns if c in self.after and (foreseen is None or c not in foreseen.amounts)]
             if unknown:
                 raise StudyError(
                     f"{cost.what} {cost.text!r}: {unknown[0]!r} is known only afterwards, and the model has no "
                     "estimate of it for this cost, which did not use it in the study"
                 )
-        self.priced = getattr(self.model, "feature_costs_", None) is not None
-        self.positive = _positive_label(self.model)
-        negative = next(label for label in self.model.classes_ if label != self.positive)
-        self.labels = tuple(info.get("classes", (str(negative), str(self.positive))))
-        self.probability = _probability(self.model, info)
-        self.expects = bool(self.costs) and self.probability is not None
-        self.notes = []
-        if self.costs and not self.expects:
-            self.notes.append("the scores of this model are not probabilities: what to expect is not known")
+        self.priced = self.model.feature_costs_ is not None
+        self.labels = tuple(info.get("classes", map(str, self.model.labels)))
+        self.notes: list[str] = []
         self.watch = Watch(info["profile"]) if "profile" in info else None
         self._lock = Lock()
         changed = [
@@ -365,7 +361,7 @@ class _Task:
         total = Total(len(decided), int((decided.get_column("decision") == self.labels[1]).sum()))
         if self.priced:
             total = total._replace(paid=float(decided.get_column(PAID[0]).sum()))
-        if not self.expects:
+        if not self.costs:
             return total
         saving, if_left = (decided.get_column(name).to_numpy() for name in ("expected_saving", EXPECTED[2]))
         losing = int((saving < 0).sum())
@@ -381,7 +377,7 @@ class _Task:
                 self.watch.add(X)
         costs = {name: self._cost(name, records, first_record) for name in self.costs}
         try:
-            positive, score, threshold = _decide(self.model, X, self.positive, costs)
+            positive, score, threshold, p = self.model.decide(X, **costs)
         except CostsNeededError:
             raise StudyError("this model decides by costs: give --fp-cost and --fn-cost") from None
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
@@ -392,11 +388,9 @@ class _Task:
         found: dict[str, Any] = {
             "decision": np.where(positive, self.labels[1], self.labels[0]),
             "score": score,
-            "threshold": np.broadcast_to(threshold, n),
+            "threshold": threshold,
         }
-        if self.expects:
-            assert self.probability is not None
-            p = self.probability(score)
+        if self.costs:
             fp, fn = Costs(fp=costs["fp_cost"], fn=costs["fn_cost"]).arrays(n)
             act, leave = (1.0 - p) * fp, p * fn
             found |= dict(zip(EXPECTED, (p, act, leave, np.where(positive, leave - act, 0.0)), strict=True))
@@ -416,7 +410,7 @@ class _Task:
 def _is_of_a_study(info: dict[str, Any]) -> bool:
     """Return whether the information in a model file has what is needed here, in the types that a study writes."""
     kinds, of_costs = info.get("features"), info.get("cost_columns", {})
-    classes, platt, after = info.get("classes", ["", ""]), info.get("probability", {}), info.get("after", [])
+    classes, after = info.get("classes", ["", ""]), info.get("after", [])
     return (
         isinstance(info.get("model", {}), dict)
         and is_profile(info.get("profile", {}), kinds)
@@ -426,9 +420,6 @@ def _is_of_a_study(info: dict[str, Any]) -> bool:
         and all(isinstance(name, str) for name in after)
         and isinstance(classes, list)
         and [type(name) for name in classes] == [str, str]
-        and isinstance(platt, dict)
-        and all(isinstance(value, int | float) for value in platt.values())
-        and platt.keys() in ({}.keys(), {field.name for field in fields(Platt)})
     )
 
 
@@ -454,12 +445,6 @@ def _costs(
     return found
 
 
-def _estimated(model: Any, name: str) -> Iterable[str]:
-    """Return the columns that a model estimates for a cost."""
-    foreseen = getattr(model, "foreseen_costs", None) or {}
-    return foreseen[name].amounts if name in foreseen else ()
-
-
 def _kept(keep: Iterable[str] | None, columns: list[str], source: str, added: tuple[str, ...]) -> list[str]:
     names = list(columns if keep is None else dict.fromkeys(keep))
     for name in names:
@@ -470,45 +455,3 @@ def _kept(keep: Iterable[str] | None, columns: list[str], source: str, added: tu
                 f"{source} has a column {name!r} itself: say which columns to copy by --keep, without this"
             )
     return names
-
-
-def _positive_label(model: Any) -> Any:
-    if isinstance(model, DeliveredClassifier):
-        return model.labels[1]
-    return getattr(model, "pos_label_", model.classes_[1])
-
-
-def score_to_probability(model: Any) -> dict[str, float]:
-    """Return what makes a probability of a model's score: Platt scaling, fitted to its validation records.
-
-    Scores may be shares of votes, or contain the costs that the model was trained by. Kept with a model file as
-    ``info["probability"]``, this is what `apply_model` expects costs by.
-    """
-    readings, records = model.read_validation([model.cut_.decision])
-    score, known = model.cut_.scores(readings), readings.known
-    return asdict(Platt.fit(score[known], records.positive[known], np.ones(int(known.sum()))))
-
-
-def _probability(model: Any, info: dict[str, Any]) -> Callable[[NDArray[np.float64]], NDArray[np.float64]] | None:
-    """Return how a score becomes a probability; None if that is not known."""
-    if isinstance(model, DeliveredClassifier):
-        return model.probability or (lambda score: score)
-    decision = model.cut_.decision if hasattr(model, "cut_") else None
-    is_calibrated = decision is not None and (decision.output == "average" or decision.calibration is not None)
-    by_cost = decision is not None and decision.threshold == "cost"
-    if is_calibrated and (by_cost or "probability" not in info):
-        return lambda score: score
-    return Platt(**info["probability"]) if "probability" in info else None
-
-
-def _decide(
-    model: Any, X: pl.DataFrame, label: Any, given: dict[str, Any]
-) -> tuple[NDArray[np.bool_], NDArray[np.float64], float | NDArray[np.float64]]:
-    """Return whether each record is positive, its score, and what that was compared with."""
-    if isinstance(model, DeliveredClassifier):
-        return model.decide(X, **given)[:3]
-    if not hasattr(model, "evaluate"):  # taught by another model: costs are in its labels
-        score = model.predict_proba(X)[:, list(model.classes_).index(label)]
-        return model.predict(X) == label, score, 0.5
-    decided = model.evaluate([model.cut_.decision], X, **given, cuts=[model.cut_])
-    return decided.outcomes[0], decided.scores[0], decided.thresholds[0]
