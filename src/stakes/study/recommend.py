@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -18,31 +20,22 @@ from stakes.study.leaderboard import ranked, rivals, trained
 from stakes.study.plan import Config
 from stakes.study.words import decision_words, model_words
 
-__all__ = ["Difference", "Expected", "Recommendation", "drawn_costs", "interval_of", "recommend"]
-
+__all__ = ["Estimate", "Recommendation", "drawn_costs", "interval_of", "recommend"]
 
 # Measures that rank models as costs do, on any records.
 BY_COST = ("cost", "profit", "savings", "cost_reduction")
 # More candidates than these are as good as never chosen.
 MOST = 4000
+# So many models have their difference to the best worked out.
+SHOWN = 200
 # The blend of all models that the choice starts from.
 REFERENCE = "stack"
 # What is drawn: for the choice, and for the intervals of figures on test records.
 CHOICE, FIGURES = 3, 4
 
 
-@dataclass(frozen=True)
-class Expected:
-    """A figure on new records, per record where it is a total, with its 90% interval."""
-
-    value: float
-    low: float
-    high: float
-
-
-@dataclass(frozen=True)
-class Difference:
-    """By how much a model is worse than the best one out of fold, with its 90% interval."""
+class Estimate(NamedTuple):
+    """A figure with its 90% interval."""
 
     value: float
     low: float
@@ -56,10 +49,11 @@ class Recommendation:
     row: dict[str, Any]  # of the table of models
     best: dict[str, Any]  # the row of the model with the best figure out of fold
     reason: str
-    # The figure on new records, corrected for having been chosen; None for measures of scores.
-    expected: Expected | None = None
+    # On new records, per record where it is a total, corrected for having been chosen; None for measures of scores.
+    expected: Estimate | None = None
     optimism: float | None = None  # how much better the out-of-fold figure looks
-    differences: dict[int, Difference] | None = None  # to the best, by the complexity of the row
+    # By how much models are worse than the best one out of fold, by the complexity of their rows.
+    differences: Mapping[int, Estimate] = MappingProxyType({})
 
 
 def recommend(
@@ -88,19 +82,16 @@ def recommend(
     is_rival = np.isin(complexity, rivals(known)["complexity"].to_numpy())
     choice = choose(bootstrap, Rule(bootstrap, follows, complexity, reference=reference, rivals=is_rival))
     differences = {
-        row["complexity"]: Difference(*bootstrap.difference(i, choice.best)) for i, row in enumerate(found[:SHOWN])
+        row["complexity"]: Estimate(*bootstrap.difference(i, choice.best)) for i, row in enumerate(found[:SHOWN])
     }
     return Recommendation(
         found[choice.chosen],
         found[choice.best],
         _reason(choice, bootstrap, found, reference),
-        Expected(*_figures((choice.expected, choice.low, choice.high), records, config)),
+        _figures((choice.expected, choice.low, choice.high), records, config),
         choice.optimism,
         differences,
     )
-
-
-SHOWN = 200
 
 
 def _candidates(known: pl.DataFrame, records: Records, config: Config, block: NDArray[np.int64]) -> Candidates:
@@ -123,7 +114,7 @@ def _candidates(known: pl.DataFrame, records: Records, config: Config, block: ND
     return AnyLoss(outcomes, amounts(repeated.positive, repeated.costs), again, loss, paid)
 
 
-def _figures(losses: tuple[float, float, float], records: Records, config: Config) -> tuple[float, float, float]:
+def _figures(losses: tuple[float, float, float], records: Records, config: Config) -> Estimate:
     """Return what losses are in terms of the measure, the interval in increasing order."""
     if config.measure not in BY_COST:
         value, low, high = (-loss if config.higher_is_better else loss for loss in losses)
@@ -136,7 +127,7 @@ def _figures(losses: tuple[float, float, float], records: Records, config: Confi
             value, low, high = (1 - loss / base if base else 0.0 for loss in losses)
         else:
             value, low, high = ((nothing - loss) if config.measure == "profit" else loss for loss in losses)
-    return value, min(low, high), max(low, high)
+    return Estimate(value, min(low, high), max(low, high))
 
 
 def _reason(choice: Choice, bootstrap: Bootstrap, rows: list[dict[str, Any]], reference: int | None) -> str:

@@ -31,6 +31,17 @@ __all__ = ["summarise"]
 LISTED = 200  # rows of a leaderboard in the report
 POINTS = 200  # of a curve
 EXPLAINED = 500  # test records, for the importance of features
+# What was asked for: of the data, and of the study.
+OF_DATA = ("target", "fp_cost", "fn_cost", "test", "groups", "time", "per_day")
+SETTINGS = (
+    "folds", "repeats", "trees", "measure", "higher_is_better", "max_fpr", "max_acted", "decisions", "refit",
+    "feature_costs", "metacost", "seed",
+)  # fmt: skip
+# What tells a reader which model it is.
+DESCRIBED_BY = (
+    "name", "method", "family", "train_costs", "tree", "decision_costs", *DECISION, "description", "follows_costs",
+    "same_as",
+)  # fmt: skip
 
 
 def summarise(
@@ -79,7 +90,7 @@ def summarise(
 
 
 def _question(findings: Findings) -> dict[str, Any]:
-    data, config, info = findings.data, findings.config, findings.data.info
+    data, config = findings.data, findings.config
     return {
         "data": data.name,
         "n_records": data.n_records,
@@ -87,34 +98,17 @@ def _question(findings: Findings) -> dict[str, Any]:
         "n_learning": data.n_records - len(data) + data.split(config.seed)[0].size,
         "n_test": len(findings.test),
         "n_features": data.frame.width,
-        "target": info.get("target"),
         "positive": data.classes[1],
         "negative": data.classes[0],
-        "fp_cost": info.get("fp_cost"),
-        "fn_cost": info.get("fn_cost"),
-        "after": info.get("after", []),
-        "test": info.get("test"),
-        "groups": info.get("groups"),
-        "time": info.get("time"),
-        "per_day": info.get("per_day"),
-        "notes": info.get("notes", []),
-        "folds": config.folds,
-        "repeats": config.repeats,
-        "trees": config.trees,
+        **{name: data.info.get(name) for name in OF_DATA},
+        "after": data.info.get("after", []),
+        "notes": data.info.get("notes", []),
+        **{name: getattr(config, name) for name in SETTINGS},
         "n_methods": findings.table["name"].n_unique(),
         "n_models": findings.results.height,
         "n_distinct": findings.table.height,
         "n_ensembles": findings.results.select("repeat", "method", "train_costs", "tree").n_unique(),
-        "measure": config.measure,
-        "higher_is_better": config.higher_is_better,
-        "max_fpr": config.max_fpr,
-        "max_acted": config.max_acted,
         "train_costs": sorted(findings.table["train_costs"].unique().to_list()),
-        "decisions": config.decisions,
-        "refit": config.refit,
-        "feature_costs": config.feature_costs,
-        "metacost": config.metacost,
-        "seed": config.seed,
     }
 
 
@@ -124,14 +118,13 @@ def _chosen(findings: Findings) -> dict[str, Any] | None:
     if found is None:
         return None
     row, measure = found.row, findings.config.measure
-    expected = found.expected
     return {
         **_identity(row),
         "out_of_fold": row[f"{OUT_OF_FOLD}_{measure}"],
         "test": row[f"{TEST}_{measure}"],
         "paid": None if findings.config.feature_costs is None else row[f"{TEST}_paid"],
         **{name: row[f"{TEST}_{name}"] for name in ("tpr", "fpr", "acted", "auc")},
-        "expected": expected and {"value": expected.value, "low": expected.low, "high": expected.high},
+        "expected": found.expected and found.expected._asdict(),
         "optimism": found.optimism,
         "reason": found.reason,
         "best": _identity(found.best),
@@ -139,18 +132,7 @@ def _chosen(findings: Findings) -> dict[str, Any] | None:
 
 
 def _identity(row: dict[str, Any]) -> dict[str, Any]:
-    names = (
-        "name",
-        "method",
-        "family",
-        "train_costs",
-        "tree",
-        "decision_costs",
-        *DECISION,
-        "description",
-        "follows_costs",
-    )
-    return {name: row[name] for name in names} | {"same_as": row["same_as"]}
+    return {name: row[name] for name in DESCRIBED_BY}
 
 
 def _board(findings: Findings, part: str) -> list[dict[str, Any]]:
@@ -166,7 +148,7 @@ def _board(findings: Findings, part: str) -> list[dict[str, Any]]:
     paid = np.array([row[f"{TEST}_paid"] for row in rows])
     intervals = interval_of(outcomes, test, config, findings.test_groups(), paid)
     found: list[Any] = intervals or [None] * len(rows)  # scores have none
-    differences = (findings.recommendation and findings.recommendation.differences) or {}
+    differences = findings.recommendation.differences if findings.recommendation else {}
     return [
         _row(row, findings, interval, differences.get(row["complexity"]))
         for row, interval in zip(rows, found, strict=True)
@@ -185,7 +167,7 @@ def _row(row: dict[str, Any], findings: Findings, interval: Any, difference: Any
         "test": _number(row[f"{TEST}_{config.measure}"]),
         "low": low,
         "high": high,
-        "difference": difference and {"value": difference.value, "low": difference.low, "high": difference.high},
+        "difference": difference and difference._asdict(),
         "cost": row[f"{TEST}_cost"] * n,
         **{name: row[f"{TEST}_{name}"] for name in ("savings", "tpr", "fpr", "acted", "auc")},
         "in_limits": all(row[f"{TEST}_{name}"] <= limit for name, limit in config.limits.items()),
