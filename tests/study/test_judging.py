@@ -11,7 +11,7 @@ from stakes.decision.readings import Readings, Source
 from stakes.metrics import tuned_threshold
 from stakes.records import Records
 from stakes.study.choice import allowed_share
-from stakes.study.judging import judge
+from stakes.study.judging import Read, judge
 from stakes.study.plan import Config
 
 TUNED, CALIBRATED = Decision(threshold="tuned"), Decision(calibration="platt", threshold="cost")
@@ -33,7 +33,7 @@ def threshold_of(score, records, **limits):
 
 def test_a_fold_is_decided_by_what_was_chosen_on_the_others():
     readings, score, records = scored(3000, 0)
-    found = judge([TUNED, CALIBRATED], readings, records, fold, Config())
+    found = judge([TUNED, CALIBRATED], Read(readings, records), fold, Config())
     for k in range(3):
         here, others = np.flatnonzero(fold == k), np.flatnonzero(fold != k)
         tuned = score[here] > threshold_of(score[others], records.take(others))
@@ -47,7 +47,7 @@ def test_a_fold_is_decided_by_what_was_chosen_on_the_others():
 def test_new_records_are_decided_by_what_was_chosen_on_all():
     readings, score, records = scored(300, 0)
     test_readings, test_score, test = scored(100, 1)
-    found = judge([TUNED], readings, records, fold[:300], Config(), test_readings=test_readings, test=test)
+    found = judge([TUNED], Read(readings, records), fold[:300], Config(), Read(test_readings, test))
     np.testing.assert_array_equal(found.tested[0], test_score > threshold_of(score, records))
 
 
@@ -57,7 +57,7 @@ def test_limits_are_kept_with_a_margin_for_new_records(limit, counted):
     among = ~records.positive if counted == "negatives" else np.ones(3000, bool)
     allowed = allowed_share(0.1, int(among.sum()))
     assert allowed < 0.1
-    found = judge([TUNED], readings, records, fold, replace(Config(), **{limit: 0.1}))
+    found = judge([TUNED], Read(readings, records), fold, replace(Config(), **{limit: 0.1}))
     name = {"max_fpr": "max_fpr", "max_acted": "max_share"}[limit]
     np.testing.assert_array_equal(found.limited[0], score > threshold_of(score, records, **{name: allowed}))
     assert found.limited[0][among].mean() <= allowed

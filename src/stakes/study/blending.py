@@ -18,7 +18,7 @@ from stakes.decision.readings import Readings, Source
 from stakes.feature_costs import FeatureCosts
 from stakes.records import Records
 from stakes.study.columns import OUT_OF_FOLD, TEST, schema, unpack_scores
-from stakes.study.judging import judge, make_rows
+from stakes.study.judging import Read, make_rows
 from stakes.study.leaderboard import TEAM_FAMILY
 from stakes.study.plan import REAL, Config
 from stakes.study.prices import unpack_used
@@ -69,10 +69,6 @@ class Pool:
             found[part] = np.array([self.costs.paid(np.logical_or.reduce(used)).mean()])
         return found
 
-    def fit(self, name: str, records: Records) -> Blend:
-        """Return the blend that is delivered: chosen on all learning records."""
-        return BLENDS[name](self.learning, records)
-
 
 def blend_rows(
     pool: Pool, records: Records, fold: NDArray[np.int64], test: Records, config: Config
@@ -86,11 +82,11 @@ def blend_rows(
     # A limit needs a threshold that can keep to it.
     decisions = [Decision(output="average", threshold="scaled" if config.limits else "cost")]
     for name, fit in BLENDS.items() if len(pool.rows) > 1 else ():
-        blend = pool.fit(name, records)
+        blend = fit(pool.learning, records)
         p = cross_fit(fit, pool.learning, records, fold)
-        readings, test_readings = (Readings({SOURCE: score}, {}) for score in (p, blend(pool.test)))
-        tested: dict[str, Any] = {"test_readings": test_readings, "test": test}
-        judged = judge(decisions, readings, records, fold, config, **tested)
+        learning, tested = (
+            Read(Readings({SOURCE: score}, {}), part) for score, part in ((p, records), (blend(pool.test), test))
+        )
         about = {
             "repeat": 0,
             "method": NAMES[name],
@@ -100,6 +96,6 @@ def blend_rows(
             "decision_costs": REAL,
             "description": f"{WORDS[name]}, above T_cs",
         }
-        rows += make_rows(about, decisions, judged, readings, records, config, **tested, paid=pool.paid(blend))
+        rows += make_rows(about, decisions, learning, fold, config, test=tested, paid=pool.paid(blend))
         blends[NAMES[name]] = blend
     return pl.DataFrame(rows, schema=schema(config.measure)), blends

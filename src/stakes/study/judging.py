@@ -10,7 +10,7 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,14 +27,20 @@ from stakes.study.choice import allowed_share
 from stakes.study.columns import OUT_OF_FOLD, PARTS, TEST, figures, follows_costs, n_tuned, pack, plain_cut
 from stakes.study.plan import Config
 
-__all__ = ["Judged", "judge", "make_rows"]
-
+__all__ = ["Judged", "Read", "judge", "make_rows"]
 
 # The best decisions keep their outcomes, to choose among: as many as go into this many bytes, but some always.
 KEPT_BYTES = 1 << 20
 KEPT_AT_LEAST = 20
 # So many have a probability worked out.
 DELIVERABLE = 10
+
+
+class Read(NamedTuple):
+    """Records, as they are read by models that were not trained on them."""
+
+    readings: Readings
+    records: Records
 
 
 @dataclass(frozen=True)
@@ -48,40 +54,26 @@ class Judged:
 
 
 def judge(
-    decisions: Sequence[Decision],
-    readings: Readings,
-    records: Records,
-    fold: NDArray[np.int64],
-    config: Config,
-    *,
-    test_readings: Readings | None = None,
-    test: Records | None = None,
+    decisions: Sequence[Decision], learning: Read, fold: NDArray[np.int64], config: Config, test: Read | None = None
 ) -> Judged:
-    """Decide on the records of each fold by what was chosen on the others, and on test records by what is delivered.
-
-    `readings` are of the learning records, by models that were not trained on them.
-    """
+    """Decide on the records of each fold by what was chosen on the others, and on test records by what is delivered."""
+    readings, records = learning
     outcomes = np.empty((len(decisions), len(records)), np.bool_)
     for k in range(int(fold.max()) + 1):
         rows = np.flatnonzero(fold == k)
-        cuts = _fit(decisions, readings, records, config, np.flatnonzero(fold != k))
+        cuts = _fit(decisions, learning, config, np.flatnonzero(fold != k))
         outcomes[:, rows] = apply_cuts(cuts, readings.take(rows), records.known[rows]).outcomes
-    delivered = _fit(decisions, readings, records, config)
-    tested = None
-    if test_readings is not None and test is not None:
-        tested = apply_cuts(delivered, test_readings, test.known).outcomes
+    delivered = _fit(decisions, learning, config)
+    tested = None if test is None else apply_cuts(delivered, test.readings, test.records.known).outcomes
     limited = apply_cuts(delivered, readings, records.known).outcomes if config.limits else None
     return Judged(outcomes, delivered, tested, limited)
 
 
 def _fit(
-    decisions: Sequence[Decision],
-    readings: Readings,
-    records: Records,
-    config: Config,
-    rows: NDArray[np.intp] | None = None,
+    decisions: Sequence[Decision], learning: Read, config: Config, rows: NDArray[np.intp] | None = None
 ) -> list[Cut]:
     """Choose calibrations and thresholds, so that limits hold on new records and not just on these."""
+    readings, records = learning
     positive = records.positive if rows is None else records.positive[rows]
     n_of = {"fpr": int(positive.size - positive.sum()), "acted": positive.size}
     limits = {f"max_{name}": allowed_share(limit, n_of[name]) for name, limit in config.limits.items()}
@@ -91,20 +83,18 @@ def _fit(
 def make_rows(
     about: dict[str, Any],
     decisions: Sequence[Decision],
-    judged: Judged,
-    readings: Readings,
-    records: Records,
+    learning: Read,
+    fold: NDArray[np.int64],
     config: Config,
     *,
-    test_readings: Readings | None = None,
-    test: Records | None = None,
+    test: Read | None = None,
     paid: Mapping[str, Floats] | None = None,
 ) -> list[dict[str, Any]]:
     """Return a row for each decision; the columns are those of `stakes.study.columns`.
 
-    `about` is what all rows have in common, `paid` what features cost per record by each decision, on both parts; the
-    rest is as in `judge`.
+    `about` is what all rows have in common, and `paid` what features cost per record by each decision, on both parts.
     """
+    judged = judge(decisions, learning, fold, config, test)
     paid = {part: np.zeros(len(decisions)) for part in PARTS} | dict(paid or {})
     rows: list[dict[str, Any]] = [
         {
@@ -116,14 +106,15 @@ def make_rows(
         }
         for decision in decisions
     ]
-    _measure(rows, OUT_OF_FOLD, decisions, judged.outcomes, readings, records, config.measure, paid)
-    if judged.tested is not None and test is not None and test_readings is not None:
-        _measure(rows, TEST, decisions, judged.tested, test_readings, test, config.measure, paid)
+    for part, read, outcomes in ((OUT_OF_FOLD, learning, judged.outcomes), (TEST, test, judged.tested)):
+        if read is not None and outcomes is not None:
+            _measure(rows, part, decisions, outcomes, read, config.measure, paid[part])
     if judged.limited is not None:
+        records = learning.records
         found = figures("limit", sums_of(judged.limited, records.positive, records.costs), config.measure)
         for i, row in enumerate(rows):
             row |= {f"limit_{name}": float(found[f"limit_{name}"][i]) for name in ("fpr", "acted")}
-    _keep(rows, decisions, judged, readings, records, config)
+    _keep(rows, decisions, judged, learning, config)
     return rows
 
 
@@ -132,14 +123,14 @@ def _measure(
     part: str,
     decisions: Sequence[Decision],
     outcomes: Bools,
-    readings: Readings,
-    records: Records,
+    read: Read,
     measure: str,
-    paid: Mapping[str, Floats],
+    paid: Floats,
 ) -> None:
     """Write all measures of a part into the rows."""
-    sums = sums_of(outcomes, records.positive, records.costs, paid[part])
-    for column, values in {f"{part}_paid": paid[part], **figures(part, sums, measure)}.items():
+    readings, records = read
+    sums = sums_of(outcomes, records.positive, records.costs, paid)
+    for column, values in {f"{part}_paid": paid, **figures(part, sums, measure)}.items():
         for row, value in zip(rows, values, strict=True):
             row[column] = float(value)
     # Calibrations keep the order of scores: one figure for each source.
@@ -155,8 +146,7 @@ def _keep(
     rows: list[dict[str, Any]],
     decisions: Sequence[Decision],
     judged: Judged,
-    readings: Readings,
-    records: Records,
+    learning: Read,
     config: Config,
 ) -> None:
     """Keep what is needed to choose and deliver a model: of the best ones, and of the best that follow costs."""
@@ -174,7 +164,7 @@ def _keep(
         rows[i][f"{TEST}_outcome"] = None if judged.tested is None else tested[i]
     for i in {*order[:DELIVERABLE], *followers[:DELIVERABLE]}:
         if not _is_probability(decisions[i], rows[i]["train_costs"]):
-            scores = judged.delivered[i].scores(readings)
+            scores, records = judged.delivered[i].scores(learning.readings), learning.records
             fitted = fit_calibration("platt_logit", scores, records.positive, sample_weight=records.weight)
             rows[i]["probability"] = json.dumps(asdict(fitted))  # type: ignore[call-overload]
 

@@ -32,7 +32,7 @@ from stakes.records import Records
 from stakes.study.columns import OUT_OF_FOLD, TEST, follows_costs, pack_scores, schema
 from stakes.study.data import StudyData
 from stakes.study.folds import Folds
-from stakes.study.judging import judge, make_rows
+from stakes.study.judging import Read, make_rows
 from stakes.study.plan import REAL, TREES, Config, Unit, training_costs
 from stakes.study.prices import Paid, pack_used
 from stakes.table import table_of
@@ -304,10 +304,7 @@ class _Run:
         prepared, fold = self.prepared[setting], self.folds.fold[judged]
         records = prepared.learning.with_features(None).take(judged)
         readings = Readings.join(self.parts[setting], [np.flatnonzero(fold == k) for k in range(len(self.folds))])
-        tested: dict[str, Any] = {}
-        if setting in self.test:
-            tested = {"test_readings": self.test[setting], "test": prepared.test}
-        found = judge(self.decisions, readings, records, fold, self.config, **tested)
+        tested = Read(self.test[setting], prepared.test) if setting in self.test else None
         about = {
             "repeat": self.unit.repeat,
             "method": self.unit.method,
@@ -316,8 +313,8 @@ class _Run:
             "tree": self.unit.tree,
             "decision_costs": setting,
         }
-        per_record = {part: paid.per_record for part, paid in self.paid.items()}
-        rows = make_rows(about, self.decisions, found, readings, records, self.config, **tested, paid=per_record)
+        paid = {part: paid.per_record for part, paid in self.paid.items()}
+        rows = make_rows(about, self.decisions, Read(readings, records), fold, self.config, test=tested, paid=paid)
         plain = team_decision(self.decisions)
         for row, decision in zip(rows, self.decisions, strict=True):
             by_cost = decision.member != "label" and about["family"] != "boosting"
@@ -325,10 +322,10 @@ class _Run:
             if decision == plain:
                 source = readings.source(decision)
                 row[f"{OUT_OF_FOLD}_score"] = pack_scores(readings.scores[source])
-                if tested:
-                    row[f"{TEST}_score"] = pack_scores(self.test[setting].scores[source])
-                for part, paid in self.paid.items():
-                    row[f"{part}_used"] = pack_used(paid.used if part == TEST else paid.used[judged])
+                if tested is not None:
+                    row[f"{TEST}_score"] = pack_scores(tested.readings.scores[source])
+                for part, of_part in self.paid.items():
+                    row[f"{part}_used"] = pack_used(of_part.used if part == TEST else of_part.used[judged])
         return rows
 
 
