@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from types import MappingProxyType
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -53,7 +51,7 @@ class Recommendation:
     expected: Estimate | None = None
     optimism: float | None = None  # how much better the out-of-fold figure looks
     # By how much models are worse than the best one out of fold, by the complexity of their rows.
-    differences: Mapping[int, Estimate] = MappingProxyType({})
+    differences: dict[int, Estimate] = field(default_factory=dict)
 
 
 def recommend(
