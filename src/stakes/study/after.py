@@ -20,11 +20,12 @@ import polars as pl
 from numpy.typing import NDArray
 
 from stakes._estimation import AmountEstimator, ForeseenCost
-from stakes._expressions import Expression, in_records, parse
+from stakes._expressions import Expression, parse
 from stakes._regression import amount_regressor
 from stakes._typing import Bools, Floats
 from stakes.costs import Costs
 from stakes.exceptions import CostsError, StudyError
+from stakes.study.cost_formulas import refuse_negative
 from stakes.study.folds import ONLY_TRAINS, Folds
 
 __all__ = ["AfterCosts", "KnownCosts"]
@@ -87,12 +88,7 @@ class AfterCosts:
                     raise StudyError(
                         f"{formula.what} {formula.text!r} is not known of any record that it is charged to"
                     )
-            negative = np.flatnonzero(np.atleast_1d(np.asarray(value) < 0))
-            if negative.size:
-                raise StudyError(
-                    f"{formula.what} {formula.text!r}: a negative cost ({np.atleast_1d(value)[negative[0]]:g}) in "
-                    f"{in_records(negative)}: check its sign, or write greatest(..., 0)"
-                )
+            refuse_negative(formula, value)
             found[name] = value
         return found
 

@@ -23,7 +23,7 @@ from stakes.costs import Costs
 from stakes.delivered import DeliveredClassifier
 from stakes.exceptions import ColumnTypeWarning, CostsNeededError, StudyError
 from stakes.persist import load, read_info
-from stakes.study.data import evaluate_cost
+from stakes.study.cost_formulas import evaluate_cost
 from stakes.study.dataset import Dataset, File, open_records
 from stakes.study.drift import Watch, is_profile
 from stakes.study.files import KINDS, check_finite, conform

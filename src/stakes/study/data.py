@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,23 +15,24 @@ import polars as pl
 from numpy.typing import NDArray
 
 from stakes._dates import parts_of, with_parts
-from stakes._expressions import Expression, did_you_mean, in_records, parse
+from stakes._expressions import did_you_mean, in_records, parse
 from stakes._typing import Bools, Ints
 from stakes.costs import Costs
 from stakes.exceptions import StudyError
 from stakes.study.after import AfterCosts
 from stakes.study.check import NOTE, WARNING, Check, constant, few_records, identity
+from stakes.study.cost_formulas import evaluate_cost
 from stakes.study.dataset import Dataset, File, is_url, open_records
-from stakes.study.files import as_kind, check_finite, conform, kind_of, kinds_of, tidy
+from stakes.study.files import check_finite, kinds_of, tidy
 from stakes.study.folds import Folds, cut_in_time, divide, forward_folds, random_folds
+from stakes.study.held_out import Condition, hold_out
 from stakes.study.large import BATCH, FOLDER, Parts, Source, Training, load_large, opened, records_in_memory
+from stakes.study.target import as_float, classes_of, label_of
 
-__all__ = ["StudyData", "evaluate_cost", "is_positive", "load_data"]
+__all__ = ["StudyData", "load_data"]
 
 Rows = NDArray[np.intp]
 
-# Pairs of labels that say themselves which class is positive.
-YES, NO = {"1", "true", "yes", "y", "t"}, {"0", "-1", "false", "no", "n", "f"}
 # Of more dates than this, no differences are taken.
 MOST_DATES = 4
 # Streams of random numbers that are drawn from one seed.
@@ -304,26 +304,30 @@ def load_data(
     (1000, ('0', '1'))
     """
     records = open_records(path)
-    unread = _unread(records, target, drop, (fp_cost, fn_cost, groups, time, test, *after))
-    options: dict[str, Any] = {
-        "target": target,
-        "positive": positive,
-        "fp_cost": fp_cost,
-        "fn_cost": fn_cost,
-        "drop": drop,
-        "after": after,
-        "allow": allow,
-        "test": test,
-        "groups": groups,
-        "time": time,
-    }
+    asked = _Asked(target, positive, fp_cost, fn_cost, drop, after, allow, test, groups, time)
+    unread = _unread(records, asked)
     about = _About(records.name, str(path if is_url(path) else Path(path).absolute()), unread, memory)
     if memory is not None:
         many = records.as_dataset() if isinstance(records, File) else records
         in_memory = records_in_memory(memory, len(many.columns) - len(unread), jobs)
         if len(many) > in_memory:
-            return _load_large(many, about, in_memory, Path(bins or f"{records.name}-{FOLDER}"), options)
-    return _study_data(records.read(without=unread), about, **options)
+            return _load_large(many, asked, about, in_memory, Path(bins or f"{records.name}-{FOLDER}"))
+    return _study_data(records.read(without=unread), asked, about)
+
+
+class _Asked(NamedTuple):
+    """What is asked for: the options of `load_data` that results depend on."""
+
+    target: str
+    positive: Any
+    fp_cost: str | float | None
+    fn_cost: str | float | None
+    drop: Iterable[str]
+    after: Iterable[str]
+    allow: Iterable[str]
+    test: str | float | Path
+    groups: str | None
+    time: str | None
 
 
 class _About(NamedTuple):
@@ -336,133 +340,107 @@ class _About(NamedTuple):
     tested: Rows | None = None  # the test records, where they were drawn already
 
 
-def _load_large(records: Dataset, about: _About, in_memory: int, folder: Path, options: dict[str, Any]) -> StudyData:
+def _load_large(records: Dataset, asked: _Asked, about: _About, in_memory: int, folder: Path) -> StudyData:
     """Return a sample of the records, with all others on disk."""
-    for name, what in (("time", "--time"), ("after", "--after")):
-        if options[name]:
+    for given, what in ((asked.time, "--time"), (asked.after, "--after")):
+        if given:
             raise StudyError(
                 f"{what} needs all records in memory, and there are {len(records):,}, of which {in_memory:,} go into "
                 f"--memory {about.memory}: leave one of them out"
             )
-    text, above = str(options["test"]), None
-    share, n_above = _float(text), 0
+    share, above, n_above = as_float(str(asked.test)), None, 0
     if share is None:
-        condition = _condition(text, "--test")
+        condition = Condition.of(str(asked.test))
 
         def above(batch: pl.DataFrame) -> Bools:
-            return _above(tidy(batch.select(condition[0]))[0], *condition, what=f"--test {text!r}").to_numpy()
+            return condition.holds(tidy(batch.select(condition.name))[0]).to_numpy()
 
-        counted = [int(above(batch).sum()) for batch in records.batches(BATCH, without=_all_but(records, condition[0]))]
-        n_above = sum(counted)
+        others = [column for column in records.columns if column != condition.name]
+        n_above = sum(int(above(batch).sum()) for batch in records.batches(BATCH, without=others))
     parts = Parts(len(records), in_memory, share, n_above)
-    source = Source(records, about.unread, options["groups"], above, options)
+    source = Source(records, about.unread, asked.groups, above, asked._asdict())
 
     def build(frame: pl.DataFrame, tested: Rows | None) -> StudyData:
-        return _study_data(frame, about._replace(tested=tested), **options)
+        return _study_data(frame, asked, about._replace(tested=tested))
 
     return load_large(source, build, folder, parts)
 
 
-def _all_but(records: Dataset, name: str) -> list[str]:
-    return [column for column in records.columns if column != name]
-
-
-def _study_data(
-    frame: pl.DataFrame,
-    about: _About,
-    *,
-    target: str,
-    positive: Any,
-    fp_cost: str | float | None,
-    fn_cost: str | float | None,
-    drop: Iterable[str],
-    after: Iterable[str],
-    allow: Iterable[str],
-    test: str | float | Path,
-    groups: str | None,
-    time: str | None,
-) -> StudyData:
+def _study_data(frame: pl.DataFrame, asked: _Asked, about: _About) -> StudyData:
     """Return the data of a study of records in memory."""
-    unread = about.unread
+    target, groups, time = asked.target, asked.groups, asked.time
     frame, notes = tidy(frame)
     if target not in frame.columns:
         for note in notes:
             if note.startswith(f"column {target!r} is left out"):
                 raise StudyError(f"--target {target!r}: {note}")
         raise StudyError(f"--target {target!r}: {about.name} has no such column{did_you_mean(target, frame.columns)}")
-    dropped = _named(drop, [*frame.columns, *unread], target, "--drop")
-    afterwards = _named(after, frame.columns, target, "--after")
-    allowed = _named(allow, [*frame.columns, "fp_cost", "fn_cost"], target, "--allow")
-    frame, test_part = _take_part(frame, test, about.tested)
-    is_positive, labels = _classes(frame.get_column(target), target, positive)
-    classes = (_label(labels[0]), _label(labels[1]))
+    dropped = _named(asked.drop, [*frame.columns, *about.unread], target, "--drop")
+    afterwards = _named(asked.after, frame.columns, target, "--after")
+    allowed = _named(asked.allow, [*frame.columns, "fp_cost", "fn_cost"], target, "--allow")
+    frame, held_out = hold_out(frame, asked.test, about.tested)
+    is_positive, labels = classes_of(frame.get_column(target), target, asked.positive)
+    classes = (label_of(labels[0]), label_of(labels[1]))
     checks = []
-    if positive is None:
+    if asked.positive is None:
         taken = f"{classes[1]!r} is taken for the positive class of {target!r}"
         checks.append(Check("classes", None, taken, "--positive would change that", NOTE))
-    costs, after_costs = _costs(frame, fp_cost, fn_cost, afterwards, is_positive)
+    costs, after_costs = _costs(frame, asked, afterwards, is_positive)
     if groups is not None and time is not None:
         raise StudyError("--groups and --time cannot be had together: choose what matters more")
-    divided = {
-        what: _division(frame, column, what, target)
-        for what, column in (("--groups", groups), ("--time", time))
-        if column is not None
-    }
-    by = {column for column in (groups, time, test_part.column) if column is not None} - {target}
+    group_of, time_of = _division(frame, groups, "--groups", target), _division(frame, time, "--time", target)
+    by = {column for column in (groups, time, held_out.column) if column is not None} - {target}
     divided_by = "is no feature: records are divided by it"
     checks += [Check("split", column, divided_by, None, NOTE) for column in sorted(by - set(dropped))]
     if after_costs is not None and (n := after_costs.n_unknown(is_positive)):
         notes.append(f"the cost of {n:,} records is not known afterwards either: they are judged by its estimate")
-    features = _features(frame.drop(target, *({*dropped, *afterwards, *by} - set(unread))), about.name, allowed, checks)
+    no_features = {target, *dropped, *afterwards, *by} - set(about.unread)
+    features = _features(frame.drop(no_features), about.name, allowed, checks)
     if not features.width:
         raise StudyError(f"{about.name} has no features: besides {target!r}, no column is left to learn from")
     needed, features = _with_dates(frame, features, time)
+    test = Path(str(asked.test))
+    settled = asked._replace(
+        positive=classes[1],
+        drop=dropped,
+        after=afterwards,
+        allow=allowed,
+        test=str(test.absolute()) if test.exists() else str(asked.test),
+    )
+    given = {} if about.memory is None else {"memory": about.memory}
     data = StudyData(
         name=about.name,
         frame=features,
         positive=is_positive,
         classes=classes,
         costs=costs,
-        test_rows=test_part.rows,
-        test_fraction=test_part.fraction,
+        test_rows=held_out.rows,
+        test_fraction=held_out.fraction,
         info={
             "data": about.name,
-            "source": {
-                "path": about.path,
-                "target": target,
-                "positive": classes[1],
-                "fp_cost": fp_cost,
-                "fn_cost": fn_cost,
-                "drop": dropped,
-                "after": afterwards,
-                "allow": allowed,
-                "test": str(Path(str(test)).absolute()) if Path(str(test)).exists() else str(test),
-                "groups": groups,
-                "time": time,
-                **({} if about.memory is None else {"memory": about.memory}),
-            },
+            "source": {"path": about.path, **settled._asdict(), **given},
             "target": target,
             "positive": classes[1],
             "classes": list(classes),
-            "fp_cost": None if fp_cost is None else str(fp_cost),
-            "fn_cost": None if fn_cost is None else str(fn_cost),
+            "fp_cost": None if asked.fp_cost is None else str(asked.fp_cost),
+            "fn_cost": None if asked.fn_cost is None else str(asked.fn_cost),
             "drop": dropped,
             "after": afterwards,
             "groups": groups,
             "time": time,
-            "test": test_part.description if time is None or test_part.rows is not None else "the latest records",
+            "test": held_out.description if time is None or held_out.rows is not None else "the latest records",
             "features": kinds_of(needed),
-            "cost_columns": kinds_of(_cost_columns(frame, fp_cost, fn_cost).drop(afterwards, strict=False)),
+            "cost_columns": kinds_of(_cost_columns(frame, asked).drop(afterwards, strict=False)),
             "notes": notes,
         },
-        groups=divided.get("--groups"),
-        time=divided.get("--time"),
+        groups=group_of,
+        time=time_of,
         file_labels=labels,
         after=after_costs,
         allow=tuple(allowed),
     )
     learning, tested = data.split(0)  # says so where that cannot be done
-    data.info["per_day"] = _per_day(frame, time or test_part.column, tested)
+    data.info["per_day"] = _per_day(frame, time or held_out.column, tested)
     for is_class, name in zip((~is_positive, is_positive), classes, strict=True):
         few = few_records(int(is_class[learning].sum()), name)
         if few is not None:
@@ -472,16 +450,19 @@ def _study_data(
     return data
 
 
-def _unread(records: File | Dataset, target: str, drop: Iterable[str], used: Iterable[Any]) -> list[str]:
+def _unread(records: File | Dataset, asked: _Asked) -> list[str]:
     """Return the columns of a data set that need not be read: dropped ones that nothing else mentions."""
     if isinstance(records, File):
         return []
-    mentioned = " ".join(str(each) for each in used)
-    return [name for name in _named(drop, records.columns, target, "--drop") if name not in mentioned]
+    used = (asked.fp_cost, asked.fn_cost, asked.groups, asked.time, asked.test, *asked.after)
+    mentioned = " ".join(map(str, used))
+    return [name for name in _named(asked.drop, records.columns, asked.target, "--drop") if name not in mentioned]
 
 
-def _division(frame: pl.DataFrame, name: str, what: str, target: str) -> Ints:
+def _division(frame: pl.DataFrame, name: str | None, what: str, target: str) -> Ints | None:
     """Return the values of a column as numbers in their order, to divide the records by."""
+    if name is None:
+        return None
     if name not in frame.columns:
         raise StudyError(f"{what} {name!r}: there is no such column{did_you_mean(name, frame.columns)}")
     if name == target:
@@ -516,86 +497,17 @@ def _named(given: Iterable[str], columns: list[str], target: str, what: str) -> 
     return found
 
 
-def _classes(column: pl.Series, target: str, positive: Any) -> tuple[Bools, tuple[Any, Any]]:
-    """Return which records are positive, and the values of the target: the negative and the positive one."""
-    if column.null_count():
-        missing = in_records(column.is_null().arg_true())
-        raise StudyError(f"--target {target!r} is missing in {missing}: leave them out, or fill them in")
-    values = column.unique().sort().to_list()
-    shown = ", ".join(repr(_label(value)) for value in values[:5]) + (", ..." if len(values) > 5 else "")
-    if len(values) < 2:
-        raise StudyError(f"--target {target!r} has one class only, {shown}: records of both classes are needed")
-    if len(values) > 2:
-        raise StudyError(
-            f"--target {target!r} has {len(values):,} values ({shown}), and two classes are needed: "
-            "choose another column, or set one class against the others first"
-        )
-    chosen = _usual_positive(column, values) if positive is None else _matching(values, positive)
-    if chosen is None:
-        raise StudyError(f"--positive {str(positive)!r} is not a value of {target!r}: choose from {shown}")
-    found = (column == values[chosen]).to_numpy().astype(np.bool_)
-    return found, (values[1 - chosen], values[chosen])
-
-
-def is_positive(column: pl.Series, labels: tuple[Any, Any], target: str, *, first_record: int) -> Bools:
-    """Return which of some more records are positive, whose classes must be those of the others."""
-    column, _ = as_kind(column, kind_of(pl.Series([labels[1]]).dtype) or "text")
-    is_one = column == labels[1]
-    other = ~(is_one | (column == labels[0])).fill_null(False)
-    if other.any():
-        value, negative, positive = map(_label, (column.filter(other)[0], *labels))
-        where = in_records(other.arg_true(), first_record)
-        raise StudyError(f"--target {target!r} is {value!r} in {where}, and neither {negative!r} nor {positive!r}")
-    return is_one.to_numpy().astype(np.bool_)
-
-
-def _usual_positive(column: pl.Series, values: list[Any]) -> int:
-    """Return which value is meant by "positive" where nobody says: a word for yes, or else the rarer class."""
-    labels = [_label(value).strip().casefold() for value in values]
-    for i, label in enumerate(labels):
-        if label in YES and labels[1 - i] in NO:
-            return i
-    return int((column == values[1]).sum() * 2 <= len(column))
-
-
-def _label(value: Any) -> str:
-    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
-
-
-def _matching(values: list[Any], wanted: Any) -> int | None:
-    """Return which value is meant, as text or as a number: 1, "1", 1.0 and True are one; None if there is none."""
-    for read in (str, _label, lambda value: _label(value).strip().casefold(), _as_number):
-        found = [i for i, value in enumerate(values) if read(value) is not None and read(value) == read(wanted)]
-        if len(found) == 1:
-            return found[0]
-    return None
-
-
-def _as_number(value: Any) -> float | None:
-    text = str(value).strip().lower()
-    return float(text == "true") if text in ("true", "false") else _float(text)
-
-
-def _float(text: str) -> float | None:
-    try:
-        return float(text)
-    except ValueError:
-        return None
-
-
-def _cost_columns(frame: pl.DataFrame, *costs: str | float | None) -> pl.DataFrame:
-    names = {name for cost in costs if cost is not None for name in parse(cost, what="a cost").columns}
+def _cost_columns(frame: pl.DataFrame, asked: _Asked) -> pl.DataFrame:
+    costs = (parse(cost, what="a cost") for cost in (asked.fp_cost, asked.fn_cost) if cost is not None)
+    names = {name for cost in costs for name in cost.columns}
     return pl.DataFrame([frame.get_column(name) for name in sorted(names) if name in frame.columns])
 
 
 def _costs(
-    frame: pl.DataFrame,
-    fp_cost: str | float | None,
-    fn_cost: str | float | None,
-    afterwards: list[str],
-    positive: Bools,
+    frame: pl.DataFrame, asked: _Asked, afterwards: list[str], positive: Bools
 ) -> tuple[Costs | None, AfterCosts | None]:
     """Return what mistakes cost, and how it is estimated where columns are known only afterwards."""
+    fp_cost, fn_cost = asked.fp_cost, asked.fn_cost
     given = {"--fp-cost": fp_cost, "--fn-cost": fn_cost}
     missing = [what for what, cost in given.items() if cost is None]
     if len(missing) == 2:
@@ -606,7 +518,7 @@ def _costs(
     formulas = [parse(cost, what=what) for what, cost in given.items() if cost is not None]
     after = None
     if any(column in afterwards for formula in formulas for column in formula.columns):
-        after = AfterCosts(_cost_columns(frame, fp_cost, fn_cost), tuple(afterwards), str(fp_cost), str(fn_cost))
+        after = AfterCosts(_cost_columns(frame, asked), tuple(afterwards), str(fp_cost), str(fn_cost))
         costs = after.charged(positive)
     else:
         fp, fn = (evaluate_cost(formula, frame) for formula in formulas)
@@ -614,28 +526,6 @@ def _costs(
     if not np.any(costs.fp) and not np.any(costs.fn):
         raise StudyError(f"--fp-cost {str(fp_cost)!r} and --fn-cost {str(fn_cost)!r} are 0: no mistake costs anything")
     return costs, after
-
-
-def evaluate_cost(cost: Expression, frame: pl.DataFrame, *, first_record: int = 1) -> float | NDArray[np.float64]:
-    """Return a cost of each record, which must not be negative; `first_record` is as for `Expression.evaluate`.
-
-    Examples
-    --------
-    >>> import polars as pl
-    >>> from stakes.study.data import evaluate_cost
-    >>> from stakes._expressions import parse
-    >>> evaluate_cost(parse("greatest(12 * charge - 100, 0)", what="--fn-cost"), pl.DataFrame({"charge": [5, 20]}))
-    array([  0., 140.])
-    """
-    value = cost.evaluate(frame, first_record=first_record)
-    negative = np.flatnonzero(np.atleast_1d(np.asarray(value) < 0))
-    if negative.size:
-        where = f" in {in_records(pl.Series(negative), first_record)}" if np.ndim(value) else ""
-        first = float(np.atleast_1d(value)[negative[0]])
-        raise StudyError(
-            f"{cost.what} {cost.text!r}: a negative cost ({first:g}){where}: check its sign, or write greatest(..., 0)"
-        )
-    return value
 
 
 def _features(frame: pl.DataFrame, source: str, allowed: list[str], checks: list[Check]) -> pl.DataFrame:
@@ -672,62 +562,3 @@ def _with_dates(frame: pl.DataFrame, features: pl.DataFrame, time: str | None) -
         until, needed = [time], features.with_columns(frame.get_column(time))
     parts = parts_of(needed, dates, until)
     return needed, with_parts(nw.from_native(needed), parts).to_native().select(*features.columns, *parts)
-
-
-class _Part(NamedTuple):
-    """Records to test on."""
-
-    rows: Rows | None
-    fraction: float
-    description: str
-    column: str | None = None  # by which they are told from others
-
-
-def _take_part(
-    frame: pl.DataFrame, asked: str | float | Path, tested: Rows | None = None
-) -> tuple[pl.DataFrame, _Part]:
-    """Return the frame, with the records of another file behind it where that is asked for, and the part.
-
-    `tested` are the test records where a share of them was asked for, and they were drawn already.
-    """
-    what, text = "--test", str(asked)
-    share = _float(text)
-    if share is not None:
-        if not 0 < share < 1:
-            raise StudyError(f"{what} {text}: give a share of the records between 0 and 1")
-        return frame, _Part(tested, share, f"{share:.0%} held out" if tested is None else f"{tested.size:,} held out")
-    if Path(text).exists():
-        more = conform(tidy(open_records(text).read())[0], kinds_of(frame), source=Path(text).name)
-        rows = np.arange(frame.height, frame.height + more.height)
-        both = pl.concat([frame, more], how="vertical_relaxed")
-        return both, _Part(rows, rows.size / both.height, f"the records of {Path(text).name}")
-    name, sign, value = _condition(text, what)
-    above = _above(frame, name, sign, value, what=f"{what} {text!r}")
-    if above.all() or not above.any():
-        raise StudyError(
-            f"{what} {text!r}: this is so in {'all' if above.all() else 'no'} records, and in some it must be"
-        )
-    rows = above.arg_true().to_numpy().astype(np.intp)
-    return frame, _Part(rows, rows.size / frame.height, f"records with {name} {sign} {value}", name)
-
-
-def _condition(text: str, what: str) -> tuple[str, str, str]:
-    """Return the column, the sign and the value of COLUMN>VALUE."""
-    match = re.fullmatch(r"(.+?)\s*(>=|>)\s*(.+)", text.strip())
-    if match is None:
-        raise StudyError(f"{what} {text!r}: there is no such file, and it is neither a share nor COLUMN>VALUE")
-    return match[1], match[2], match[3]
-
-
-def _above(frame: pl.DataFrame, name: str, sign: str, value: str, *, what: str) -> pl.Series:
-    """Return in which records a column is above a value."""
-    if name not in frame.columns:
-        raise StudyError(f"{what}: there is no column {name!r}{did_you_mean(name, frame.columns)}")
-    column = frame.get_column(name)
-    if column.null_count():
-        raise StudyError(f"{what}: column {name!r} is missing in {in_records(column.is_null().arg_true())}")
-    kind = kinds_of(frame)[name]
-    limit, wrong = as_kind(pl.Series([value]), kind)
-    if wrong.any() or limit.null_count():
-        raise StudyError(f"{what}: {value!r} is not a {kind}, as column {name!r} is")
-    return column >= limit[0] if sign == ">=" else column > limit[0]

@@ -38,9 +38,11 @@ from stakes._typing import Bools
 from stakes.costs import Costs
 from stakes.exceptions import StudyError
 from stakes.pool import Pool, PoolWriter
+from stakes.study.cost_formulas import evaluate_cost
 from stakes.study.dataset import Dataset
 from stakes.study.files import check_finite, conform
 from stakes.study.store import BINS, BINS_MARK
+from stakes.study.target import is_positive
 from stakes.table import table_of
 from stakes.tree.binning import Binning
 
@@ -274,8 +276,6 @@ def _write_pool(
     source: Source, data: StudyData, binning: Binning, writer: PoolWriter, parts: Parts, digest: Any
 ) -> int:
     """Write the bins, classes and costs of the records that are not in memory; return how many are positive."""
-    from stakes.study.data import evaluate_cost, is_positive
-
     info, name = data.info, source.records.name
     formulas = [
         None if info[cost] is None else parse(info[cost], what=f"--{cost.replace('_', '-')}")
