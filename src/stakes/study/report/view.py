@@ -11,7 +11,7 @@ from stakes.measures import Measure
 from stakes.study.advice import Advice, advise
 from stakes.study.report.card import model_card
 from stakes.study.report.figures import MOST_MODELS, cost_of, figures_of, points_of, threshold_of
-from stakes.study.report.wording import GLOSSARY, known, measure_of, typeset
+from stakes.study.report.wording import known, measure_of, typeset
 
 __all__ = ["prepare", "printable"]
 
@@ -43,7 +43,6 @@ def prepare(summary: Summary) -> dict[str, Any]:
         "closer": _closer(summary),
         "features": _features(summary),
         "sensitivity": _sensitivity(summary),
-        "glossary": GLOSSARY,
         "card": model_card(summary),
     }
 
