@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import glob
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,7 +17,7 @@ from urllib.parse import unquote
 import polars as pl
 
 from stakes.exceptions import StudyError
-from stakes.study.files import column_names, frame_batches, kind_of, read_batches, read_file, unreadable
+from stakes.study.files import column_names, frame_batches, kind_of, read_batches, read_file, readable
 
 __all__ = ["Dataset", "File", "before_pattern", "is_pattern", "is_url", "open_records"]
 
@@ -125,7 +125,8 @@ class _Part(NamedTuple):
 
     @property
     def schema(self) -> dict[str, Any]:
-        return dict(self.attempt(lambda: self._scan().collect_schema()))
+        with readable(self.path):
+            return dict(self._scan().collect_schema())
 
     def _scan(self) -> pl.LazyFrame:
         # Where there is no list of the files, polars finds them, and the columns of their folders.
@@ -133,7 +134,8 @@ class _Part(NamedTuple):
 
     @property
     def n_records(self) -> int:
-        return int(self.attempt(lambda: self._scan().select(pl.len()).collect().item()))
+        with readable(self.path):
+            return int(self._scan().select(pl.len()).collect().item())
 
     def scan(self, columns: dict[str, Any], of_folders: dict[str, Any]) -> pl.LazyFrame:
         """Return the records with some columns, in the types given."""
@@ -145,13 +147,6 @@ class _Part(NamedTuple):
             for name, wanted in columns.items()
         ]
         return self._scan().select(made)
-
-    def attempt(self, action: Callable[[], Any]) -> Any:
-        """Do something with the file; the error tells in one line what is wrong with it."""
-        try:
-            return action()
-        except (pl.exceptions.PolarsError, OSError, EOFError) as error:
-            raise unreadable(self.path, error) from None
 
 
 class Dataset:
@@ -218,7 +213,11 @@ class Dataset:
     def read(self, without: Iterable[str] = ()) -> pl.DataFrame:
         """Return all records, but for some columns."""
         types = self._kept(without)
-        frame = pl.concat([part.attempt(part.scan(types, self._of_folders).collect) for part in self.parts])
+        frames = []
+        for part in self.parts:
+            with readable(part.path):
+                frames.append(part.scan(types, self._of_folders).collect())
+        frame = pl.concat(frames)
         if not frame.height:
             raise StudyError(f"{self.name} has no records")
         return frame
@@ -227,9 +226,8 @@ class Dataset:
         """Return the records some at a time, but for some columns, in the order of the files; or those of one file."""
         types = self._kept(without)
         for part in self.parts if only is None else [self.parts[only]]:
-            batches = frame_batches(part.scan(types, self._of_folders), size)
-            while (batch := part.attempt(lambda batches=batches: next(batches, None))) is not None:  # type: ignore[misc]
-                yield batch
+            with readable(part.path):
+                yield from frame_batches(part.scan(types, self._of_folders), size)
 
 
 # Types

@@ -8,6 +8,7 @@ from __future__ import annotations
 import gzip
 import io
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
@@ -20,7 +21,7 @@ from stakes.study.csv_records import check_quotes, csv_records, separator_of
 
 __all__ = [
     "KINDS", "as_kind", "check_finite", "column_names", "conform", "frame_batches", "kind_of", "kinds_of",
-    "read_batches", "read_file", "tidy", "unreadable",
+    "read_batches", "read_file", "readable", "tidy",
 ]  # fmt: skip
 
 # What stands for a missing number in files. In a column of texts these are texts like any other.
@@ -50,7 +51,7 @@ CASTS = {("boolean", "number"), ("number", "boolean"), ("date", "datetime"), ("d
 def read_file(path: str | Path) -> pl.DataFrame:
     """Return the records of a CSV or Parquet file; the error tells in one line why it cannot be read."""
     path = Path(path)
-    try:
+    with readable(path):
         if _is_parquet(path):
             frame = pl.read_parquet(path, glob=False)
         else:
@@ -60,8 +61,6 @@ def read_file(path: str | Path) -> pl.DataFrame:
             # Types by the whole file: a text in the last line must not come as a surprise.
             frame = pl.read_csv(path, separator=separator, infer_schema_length=None, try_parse_dates=True, glob=False)
             frame.columns = names  # with quotes as they are meant
-    except (pl.exceptions.PolarsError, OSError, EOFError) as error:
-        raise unreadable(path, error) from None
     if frame.width:  # blank lines are no records
         frame = frame.filter(~pl.all_horizontal(pl.all().is_null()))
     if not frame.height:
@@ -74,12 +73,8 @@ def read_file(path: str | Path) -> pl.DataFrame:
 
 def column_names(path: Path) -> list[str]:
     """Return the names of the columns of a file."""
-    try:
-        return (
-            list(pl.scan_parquet(path, glob=False).collect_schema()) if _is_parquet(path) else _csv_layout(path).names
-        )
-    except (pl.exceptions.PolarsError, OSError, EOFError) as error:
-        raise unreadable(path, error) from None
+    with readable(path):
+        return [*pl.scan_parquet(path, glob=False).collect_schema()] if _is_parquet(path) else _csv_layout(path).names
 
 
 def read_batches(path: Path, size: int) -> Iterator[pl.DataFrame]:
@@ -87,12 +82,10 @@ def read_batches(path: Path, size: int) -> Iterator[pl.DataFrame]:
 
     The columns of a CSV file come as texts: `conform` makes of them what a model expects.
     """
-    try:
+    with readable(path):
         yield from (
             frame_batches(pl.scan_parquet(path, glob=False), size) if _is_parquet(path) else _csv_batches(path, size)
         )
-    except (pl.exceptions.PolarsError, OSError, EOFError) as error:
-        raise unreadable(path, error) from None
 
 
 def frame_batches(records: pl.LazyFrame, size: int) -> Iterator[pl.DataFrame]:
@@ -160,13 +153,18 @@ def _is_parquet(path: Path) -> bool:
         return file.read(4) == b"PAR1"
 
 
-def unreadable(path: str | Path, error: Exception) -> StudyError:
-    """Return the error that tells in one line why a file cannot be read."""
-    if isinstance(error, FileNotFoundError):
-        return StudyError(f"there is no file {path}")
-    why = (error.strerror if isinstance(error, OSError) and error.strerror else str(error)).strip()
-    why = why.splitlines()[0] if why else type(error).__name__
-    return StudyError(f"{path} cannot be read ({why})" + (": save it as UTF-8" if "utf-8" in why else ""))
+@contextmanager
+def readable(path: str | Path) -> Iterator[None]:
+    """Say in one line why a file cannot be read."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise StudyError(f"there is no file {path}") from None
+    except (pl.exceptions.PolarsError, OSError, EOFError) as error:
+        why = (error.strerror if isinstance(error, OSError) and error.strerror else str(error)).strip()
+        why = why.splitlines()[0] if why else type(error).__name__
+        hint = ": save it as UTF-8" if "utf-8" in why else ""
+        raise StudyError(f"{path} cannot be read ({why}){hint}") from None
 
 
 # Kinds of columns
