@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import beta
+from scipy.stats import beta, binom
 
 from stakes._typing import Bools, Floats
 from stakes.costs import Costs
@@ -355,11 +355,8 @@ def allowed_share(limit: float, n: int, confidence: float = CONFIDENCE) -> float
     >>> allowed_share(0.1, 1000)
     0.084
     """
-    low, high = 0, n + 1  # the bound of `low` holds (or it is 0), that of `high` does not
-    while high - low > 1:
-        middle = (low + high) // 2
-        if middle <= n and upper_bound(middle, n, confidence) <= limit:
-            low = middle
-        else:
-            high = middle
-    return low / n
+    if limit >= 1:
+        return 1.0
+    # Where the rate is the limit, so many or fewer are met with a chance of more than 1 - confidence: one too many.
+    too_many = int(binom.ppf(1 - confidence, n, limit))
+    return max(0, too_many - 1) / n
