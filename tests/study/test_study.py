@@ -18,6 +18,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from filelock import FileLock
 
 from stakes import Costs, CostTreeClassifier, list_methods, make_classifier
 from stakes.datasets import make_churn
@@ -310,8 +311,7 @@ def test_a_damaged_unit_is_done_again_and_a_second_study_is_kept_out(tmp_path, u
     truncated.write_bytes(truncated.read_bytes()[:100])
     study(tmp_path / "a", **SMALL).run()
     assert files(tmp_path / "a") == files(undisturbed.directory)
-    holder = store_module.Store(tmp_path / "a", {})
-    with holder._locked(), pytest.raises(StudyError, match="another study is running"):
+    with FileLock(tmp_path / "a" / store_module.LOCK), pytest.raises(StudyError, match="another study is running"):
         study(tmp_path / "a", **SMALL).run()
 
 

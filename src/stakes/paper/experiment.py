@@ -22,7 +22,7 @@ from stakes.paper.page import machine, markdown, values
 from stakes.paper.protocol import APPLICATIONS, Application, Trial, load, plan_trials
 from stakes.paper.run import average, run_unit, unfitted, units_of
 from stakes.paper.tables import PaperTable, compare, merge
-from stakes.study.store import Store, write_own
+from stakes.study.store import Store, parquet_of, write_own
 
 __all__ = ["PaperResult", "run_paper"]
 
@@ -87,9 +87,7 @@ def run_paper(
     text = markdown(application.title, notes, tables, findings, application.shown)
     write_own(directory, page.name, text.encode())
     write_own(directory, page.with_suffix(".csv").name, values(tables, application.shown).write_csv().encode())
-    buffer = io.BytesIO()
-    models.write_parquet(buffer, compression="zstd")
-    write_own(directory, page.with_suffix(".parquet").name, buffer.getvalue())
+    write_own(directory, page.with_suffix(".parquet").name, parquet_of(models))
     return PaperResult(application, models, tables, findings, notes, page)
 
 

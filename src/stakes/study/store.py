@@ -22,7 +22,7 @@ from filelock import FileLock, Timeout
 from stakes._atomic import PARTIAL, write_atomically
 from stakes.exceptions import StudyError
 
-__all__ = ["BINS", "BINS_MARK", "GOES_ON", "Store", "check_own", "write_own"]
+__all__ = ["BINS", "BINS_MARK", "GOES_ON", "Store", "check_own", "parquet_of", "write_own"]
 
 GOES_ON = "what is finished is kept, and the same command goes on from there"
 
@@ -68,28 +68,18 @@ class Store:
         try:
             check_own(self.directory)
             self.directory.mkdir(parents=True, exist_ok=True)
-            with self._locked():
+            # The operating system releases the lock when the process ends, however it ends.
+            with FileLock(self.directory / LOCK, timeout=0):
                 self._check_config()
                 (self.directory / UNITS).mkdir(exist_ok=True)
                 self._sweep()
                 yield self
-        except OSError as error:
-            raise StudyError(f"cannot write to {self.directory}: {error.strerror or error}; {GOES_ON}") from error
-
-    @contextmanager
-    def _locked(self) -> Iterator[None]:
-        # The operating system releases the lock when the process ends, however it ends.
-        lock = FileLock(self.directory / LOCK, timeout=0)
-        try:
-            lock.acquire()
         except Timeout:
             raise StudyError(
                 f"another study is running in {self.directory}: wait for it, or choose another --out"
             ) from None
-        try:
-            yield
-        finally:
-            lock.release()
+        except OSError as error:
+            raise StudyError(f"cannot write to {self.directory}: {error.strerror or error}; {GOES_ON}") from error
 
     def _check_config(self) -> None:
         path = self.directory / CONFIG
@@ -129,7 +119,7 @@ class Store:
         """Add the results of a finished unit, and its model; the names of the files tell what must be in them."""
         if model is not None:  # first: where there are results, there is the model
             self._add(key, "skops", model)
-        self._add(key, "parquet", _parquet(results))
+        self._add(key, "parquet", parquet_of(results))
 
     def _add(self, key: str, kind: str, content: bytes) -> None:
         write_atomically(self.directory / UNITS / f"{key}.{self._digest(key, content)}.{kind}", content)
@@ -166,10 +156,6 @@ class Store:
     def _digest(self, key: str, content: bytes) -> str:
         return hashlib.sha256(f"{self._config_text}\n{key}\n".encode() + content).hexdigest()[:16]
 
-    def write_frame(self, name: str, frame: pl.DataFrame) -> None:
-        """Write a table of the study."""
-        self.write(name, _parquet(frame))
-
     def write(self, name: str, content: bytes) -> Path:
         """Write another file of the study."""
         return write_own(self.directory, name, content)
@@ -203,7 +189,8 @@ def _sha(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def _parquet(frame: pl.DataFrame) -> bytes:
+def parquet_of(frame: pl.DataFrame) -> bytes:
+    """Return a table as the content of a Parquet file."""
     buffer = io.BytesIO()
     frame.write_parquet(buffer, compression="zstd")
     return buffer.getvalue()

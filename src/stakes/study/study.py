@@ -30,7 +30,7 @@ from stakes.study.prices import study_prices
 from stakes.study.progress import Progress
 from stakes.study.report import write_report
 from stakes.study.run import run_unit
-from stakes.study.store import CONFIG, Store
+from stakes.study.store import CONFIG, Store, parquet_of
 from stakes.study.summary import summarise
 from stakes.study.workers import Workers
 from stakes.tree.growing import tell_before_growing
@@ -317,7 +317,7 @@ class Study:
         summary = summarise(findings, model, **left_out) | {"checks": [check._asdict() for check in checks]}
         results = findings.results.drop(INNER)
         leaderboard = findings.leaderboard().drop(INNER, strict=False)
-        store.write_frame("results.parquet", results)
+        store.write("results.parquet", parquet_of(results))
         written = leaderboard.with_columns(pl.col("same_as").list.join("; "))
         store.write("leaderboard.csv", written.write_csv().encode())
         store.write("summary.json", json.dumps(summary, indent=1).encode())
