@@ -24,6 +24,7 @@ from stakes.delivered import DeliveredClassifier
 from stakes.persist import save
 from stakes.study.data import load_data
 from stakes.study.study import Study
+from stakes.study.terminal import print_methods
 
 COSTS = ["--fp-cost", "2 * monthly_charges", "--fn-cost", "12 * monthly_charges"]
 SMALL = ["--methods", "tree,bg", "--methods", "dm-bg", "--trees", "3", "--folds", "2", "--jobs", "1"]
@@ -206,10 +207,8 @@ def test_methods_are_listed_and_filtered() -> None:
 
 
 def test_methods_are_a_table_on_a_terminal(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    from stakes import cli
-
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
-    cli._print_methods(list_methods().filter(name="*cprbg"))
+    print_methods(list_methods().filter(name="*cprbg"))
     said = capsys.readouterr().out
     assert "4 methods" in said
     assert "mc-dm-cprbg" in said

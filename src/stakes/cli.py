@@ -11,26 +11,22 @@ import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from enum import StrEnum
 from functools import partial
 from io import TextIOWrapper
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from stakes._commands import INTERRUPTED, path_of, plain_errors
-from stakes._format import money, percent
+from stakes._format import money
 from stakes.paper.command import command as paper
 from stakes.study.comparison.command import command as compare
 
 if TYPE_CHECKING:
     from stakes.study.data import StudyData
-    from stakes.study.study import StudyResult
 
 __all__ = ["app", "main"]
-
-TOP = 10
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -41,44 +37,6 @@ app = typer.Typer(
 )
 app.add_typer(paper)
 app.add_typer(compare)
-
-
-class MetaCost(StrEnum):
-    """Whether MetaCost teaches a readable tree by the recommended model."""
-
-    best = "best"
-    none = "none"
-
-
-class Decisions(StrEnum):
-    """Which decisions a study tries."""
-
-    all = "all"
-    follow_costs = "follow-costs"
-
-
-class Refit(StrEnum):
-    """What the delivered model is trained on."""
-
-    learning = "learning"
-    all = "all"
-
-
-class ProgressMode(StrEnum):
-    """How a study tells how far it is."""
-
-    live = "live"
-    plain = "plain"
-    quiet = "quiet"
-
-
-class When(StrEnum):
-    """When costs act."""
-
-    before = "before"
-    during = "during"
-    after = "after"
-    never = "never"
 
 
 # Options that several commands have.
@@ -150,7 +108,7 @@ Dask = Annotated[
 ]
 Seed = Annotated[int, typer.Option(min=0, help="Everything random depends on it alone.")]
 Mode = Annotated[
-    ProgressMode | None,
+    Literal["live", "plain", "quiet"] | None,
     typer.Option("--progress", help="A live bar, lines for a log, or nothing. By default what fits the terminal."),
 ]
 
@@ -209,15 +167,17 @@ def study(
         float | None, typer.Option(min=0, max=1, metavar="SHARE", help="The largest share of records to act on.")
     ] = None,
     metacost: Annotated[
-        MetaCost, typer.Option(help="Teach a readable tree by the recommended model, or none.")
-    ] = MetaCost.best,
+        Literal["best", "none"], typer.Option(help="Teach a readable tree by the recommended model, or none.")
+    ] = "best",
     decisions: Annotated[
-        Decisions, typer.Option(help="Try all decisions, or only those that follow the costs of the day.")
-    ] = Decisions.all,
+        Literal["all", "follow-costs"],
+        typer.Option(help="Try all decisions, or only those that follow the costs of the day."),
+    ] = "all",
     teams: Annotated[bool, typer.Option(help="Let models decide together, too.")] = True,
     refit: Annotated[
-        Refit, typer.Option(help="Train the delivered model on the learning records, or on the test records, too.")
-    ] = Refit.learning,
+        Literal["learning", "all"],
+        typer.Option(help="Train the delivered model on the learning records, or on the test records, too."),
+    ] = "learning",
     feature_costs: Annotated[
         Path | None,
         typer.Option(
@@ -288,10 +248,10 @@ def study(
             measure=measure,
             max_fpr=max_fpr,
             max_acted=max_acted,
-            metacost=metacost.value,
-            decisions=decisions.value,
+            metacost=metacost,
+            decisions=decisions,
             teams=teams,
-            refit=refit.value,
+            refit=refit,
             feature_costs=feature_costs,
             time_limit=time_limit,
             jobs=jobs,
@@ -520,7 +480,10 @@ def report(
 @app.command()
 def methods(
     name: Annotated[str, typer.Argument(metavar="[PATTERN]", help='Only names like this, such as "dm-*".')] = "*",
-    when: Annotated[When | None, typer.Option(help="Only methods in which costs act at this time.")] = None,
+    when: Annotated[
+        Literal["before", "during", "after", "never"] | None,
+        typer.Option(help="Only methods in which costs act at this time."),
+    ] = None,
     family: Annotated[
         str | None, typer.Option(help="Only this family: tree, bagging, boosting or gradient boosting.")
     ] = None,
@@ -543,12 +506,17 @@ def methods(
                 raise StudyError(f"--{attribute} {wanted!r} is not known: choose from {', '.join(known)}")
             found = found if wanted is None else found.filter(**{attribute: wanted})
         if when is not None:
-            found = found.filter(when=() if when == When.never else when.value)
+            found = found.filter(when=() if when == "never" else when)
         if not name.startswith("mc-"):
             found = type(found)([method for method in found if not method.name.startswith("mc-")])
         if not len(found):
             raise StudyError("there is no such method: see all by: stakes methods")
-        _print_methods(found)
+        if not sys.stdout.isatty():
+            typer.echo(repr(found))
+            return
+        from stakes.study.terminal import print_methods
+
+        print_methods(found)
 
 
 def main() -> None:
@@ -589,11 +557,12 @@ def _decisions(data: str) -> Path:
     return path.with_name(name + ("" if path.is_dir() else suffix))
 
 
-def _run_study(data: StudyData, *, progress: ProgressMode | None, **options: Any) -> None:
+def _run_study(data: StudyData, *, progress: str | None, **options: Any) -> None:
     from stakes.study.study import Study
+    from stakes.study.terminal import print_result
 
-    fitting = ProgressMode.live if sys.stderr.isatty() else ProgressMode.plain
-    _print_result(Study(data, progress=(progress or fitting).value, **options).run())
+    fitting = "live" if sys.stderr.isatty() else "plain"
+    print_result(Study(data, progress=progress or fitting, **options).run())
 
 
 @contextmanager
@@ -606,76 +575,6 @@ def _counter() -> Iterator[Any]:
 
     with Console(stderr=True).status("reading") as status:
         yield lambda n: status.update(f"{n:,} records")
-
-
-def _console() -> Any:
-    from rich.console import Console
-
-    # Lines of a log are not broken at the 80 characters of a terminal that is not there.
-    return Console(width=None if sys.stdout.isatty() else 100, highlight=False)
-
-
-def _print_methods(found: Any) -> None:
-    if not sys.stdout.isatty():
-        typer.echo(repr(found))
-        return
-    from rich.box import SIMPLE
-    from rich.table import Table
-
-    table = Table(box=SIMPLE, title=f"{len(found)} methods")
-    for heading in ("name", "family", "costs act", "costs", "needed to predict", "description"):
-        table.add_column(heading, no_wrap=heading == "name")
-    for row in found.rows():
-        table.add_row(*row)
-    _console().print(table)
-
-
-def _print_result(result: StudyResult) -> None:
-    from stakes.study.advice import headline
-
-    question, directory = result.summary["question"], result.directory
-    typer.echo(headline(result.summary))
-    _console().print(_board(result.summary))
-    if question["not_tried"]:
-        typer.echo(f"Not tried, for want of time: {', '.join(question['not_tried'])}. The same command goes on.")
-    for name, reason in question["not_trained"].items():
-        typer.echo(f"Left out, because it could not be trained on these data: {name} ({reason})")
-    typer.echo(f"All of it: {directory}; for people: {directory / 'report.html'}")
-    if (directory / "best.skops").exists():
-        typer.echo(f"Decide on new records: stakes apply {directory / 'best.skops'} NEW.csv")
-
-
-def _board(summary: dict[str, Any]) -> Any:
-    """Return the leaderboard for a terminal: the best row of each name, and the recommended one."""
-    from rich.box import SIMPLE
-    from rich.table import Table
-    from rich.text import Text
-
-    from stakes.measures import MEASURES
-    from stakes.study.leaderboard import best_of_each
-    from stakes.study.words import decision_words, model_words
-
-    question = summary["question"]
-    measure = MEASURES[question["measure"]]
-    per = " per record" if measure.name in ("cost", "profit") else ""
-    table = Table(
-        box=SIMPLE,
-        pad_edge=False,
-        collapse_padding=True,
-        title=f"the best of {question['n_models']:,} models: {measure.words}{per} (* is recommended)",
-    )
-    for heading, justify in (
-        ("", "right"), ("model", "left"), ("acts where", "left"), ("out of fold", "right"), ("test", "right"),
-        ("acted on", "right"),
-    ):  # fmt: skip
-        table.add_column(heading, justify=justify)  # type: ignore[arg-type]
-    for row in best_of_each(summary["leaderboards"]["out_of_fold"], TOP):
-        cells = (
-            f"{row['rank']}{'*' if row['chosen'] else ''}", f"{model_words(row['name'])} ({row['name']})",
-            decision_words(row), measure.write(row["out_of_fold"]), measure.write(row["test"]), percent(row["acted"]),
-        )  # fmt: skip
-        table.add_row(*map(Text, cells))
-    return table
 
 
 if __name__ == "__main__":

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import sys
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -14,20 +13,14 @@ from stakes._commands import path_of, plain_errors
 __all__ = ["command"]
 
 
-class ApplicationName(StrEnum):
-    """The applications of the paper."""
-
-    churn = "churn"
-    fraud = "fraud"
-    marketing = "marketing"
-
-
 command = typer.Typer()
 
 
 @command.command()
 def paper(
-    application: Annotated[ApplicationName, typer.Argument(help="Which of the paper's applications.")],
+    application: Annotated[
+        Literal["churn", "fraud", "marketing"], typer.Argument(help="Which of the paper's applications.")
+    ],
     data: Annotated[Path, typer.Option(metavar="DIR", help="The directory with the files of its publisher.")],
     out: Annotated[
         Path | None,
@@ -45,13 +38,13 @@ def paper(
 
     The same command again goes on where the last one was stopped.
     """
-    directory = out or Path(f"paper-{application.value}{'-quick' if quick else ''}")
+    directory = out or Path(f"paper-{application}{'-quick' if quick else ''}")
     with plain_errors(resume=directory):
         from stakes.paper.experiment import run_paper
         from stakes.paper.page import print_tables
 
         result = run_paper(
-            application.value,
+            application,
             data,
             out=directory,
             quick=quick,

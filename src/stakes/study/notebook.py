@@ -6,11 +6,10 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from stakes._format import percent
 from stakes.measures import MEASURES
 from stakes.study.advice import advise
 from stakes.study.leaderboard import best_of_each
-from stakes.study.words import decision_words, model_words
+from stakes.study.words import row_words
 
 __all__ = ["study_html"]
 
@@ -22,15 +21,10 @@ def study_html(summary: dict[str, Any], report: Path) -> str:
     advice, measure = advise(summary), MEASURES[summary["question"]["measure"]]
     per = " per record" if measure.name in ("cost", "profit") else ""
     headings = ("model", "acts on", f"{measure.words}{per}, out of fold", "on test records", "acted on")
-    rows = [
-        (
-            f"{model_words(row['name'])} ({row['name']}){', recommended' if row['chosen'] else ''}",
-            decision_words(row),
-            *map(measure.write, (row["out_of_fold"], row["test"])),
-            percent(row["acted"]),
-        )
-        for row in best_of_each(summary["leaderboards"]["out_of_fold"], ROWS)
-    ]
+    rows = []
+    for row in best_of_each(summary["leaderboards"]["out_of_fold"], ROWS):
+        model, *rest = row_words(row, measure)
+        rows.append((f"{model}{', recommended' if row['chosen'] else ''}", *rest))
     head = "".join(f"<th>{escape(heading)}</th>" for heading in headings)
     body = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in rows)
     said = " ".join(sentence for sentence in (advice.saves, advice.sure, advice.expected) if sentence)

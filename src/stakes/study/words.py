@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from stakes._format import percent
 from stakes.catalog import list_methods
 from stakes.decision.wording import in_words
+from stakes.measures import Measure
 from stakes.study.columns import DECISION
 
-__all__ = ["decision_words", "model_words", "tree_words"]
+__all__ = ["decision_words", "model_words", "row_words", "tree_words"]
 
 # Where the catalogue says more than a reader needs; teams are not in it.
 MODELS = {
@@ -58,3 +60,9 @@ def tree_words(row: dict[str, Any]) -> str | None:
 def decision_words(row: dict[str, Any]) -> str:
     """Return how the model of a row decides."""
     return in_words(**{name: row[name] for name in DECISION})
+
+
+def row_words(row: dict[str, Any], measure: Measure) -> tuple[str, str, str, str, str]:
+    """Return a row of a leaderboard: the model, how it decides, both of its figures, and the share acted on."""
+    figures = measure.write(row["out_of_fold"]), measure.write(row["test"])
+    return f"{model_words(row['name'])} ({row['name']})", decision_words(row), *figures, percent(row["acted"])
