@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 
 import numpy as np
+import pytest
 
 from stakes import Costs, Decision
 from stakes.study.choice import Bootstrap, Choice, MeanLoss, Rule, allowed_share, blocks, choose
@@ -26,12 +27,13 @@ def bootstrap_of(
     return Bootstrap.of(MeanLoss(outcomes, positive, costs, blocks(positive.size, rng)), rng, draws)
 
 
-def test_the_interval_covers_the_truth_about_as_often_as_it_says() -> None:
+def test_the_interval_covers_the_truth_about_as_often_as_it_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("stakes.study.choice.WITHIN", 0.0)  # the best one, and not a simpler one that is as good
     covered = []
     for seed in range(100):
         outcomes, positive, costs = guesses(300, 5, seed, skill=0.4)
         found_of = bootstrap_of(outcomes, positive, costs, draws=200)
-        found = choose(found_of, Rule(found_of, np.ones(5, bool), np.zeros(5, int), within=0))
+        found = choose(found_of, Rule(found_of, np.ones(5, bool), np.zeros(5, int)))
         covered.append(found.low <= 2 * 0.3 <= found.high)
     assert 0.8 <= np.mean(covered) <= 0.97
 

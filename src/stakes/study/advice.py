@@ -30,13 +30,7 @@ class Advice:
 
 
 def advise(summary: Summary) -> Advice:
-    """Return what a study found.
-
-    Parameters
-    ----------
-    summary : dict
-        As in `StudyResult.summary`.
-    """
+    """Return what a study found, by its summary."""
     question, chosen, found = summary["question"], summary["chosen"], summary["money"]
     if chosen is None:
         return Advice(

@@ -42,9 +42,11 @@ MOST_BLOCKS = 2000
 DRAWS = 1000
 INTERVAL = 0.90
 CONFIDENCE = 0.95
-# See `Rule`; measured by benchmarks/choice.py.
+# Measured by benchmarks/choice.py. Better by more than so many standard errors is better beyond noise.
 BEYOND = 3.0
+# A simpler candidate is chosen where it is worse than the best by at most so many standard errors ...
 WITHIN = 1.0
+# ... and by no more than this share of the best one's loss.
 AT_MOST = 0.005
 
 
@@ -94,13 +96,7 @@ class Candidates(ABC):
     def losses(self, times: Floats) -> Floats:
         """Return the loss of each model when each block is counted so many times: less is better.
 
-        Parameters
-        ----------
-        times : ndarray of shape (n_draws, n_blocks)
-
-        Returns
-        -------
-        losses : ndarray of shape (n_draws, n_models)
+        From shape (n_draws, n_blocks) to (n_draws, n_models).
         """
 
 
@@ -158,16 +154,10 @@ class AnyLoss(Candidates):
 
 @dataclass(frozen=True)
 class Bootstrap:
-    """Losses of all candidates: on all records, on records drawn with replacement, and on those left out of a draw.
+    """Losses of all candidates: on all records, on records drawn with replacement, and on those left out of a draw."""
 
-    Attributes
-    ----------
-    all : ndarray of shape (n_models,)
-    drawn, left_out : ndarray of shape (n_draws, n_models)
-    """
-
-    all: Floats
-    drawn: Floats
+    all: Floats  # (n_models,)
+    drawn: Floats  # (n_draws, n_models)
     left_out: Floats
 
     @classmethod
@@ -218,23 +208,8 @@ class Rule:
     Without a reference the choice is the best candidate that follows costs, unless another one is better beyond noise;
     and in its place the simplest one that is as good within noise.
 
-    Parameters
-    ----------
-    bootstrap : Bootstrap
-    follows : ndarray of shape (n_models,)
-        Whether a candidate follows costs: its decisions change with the costs of the day.
-    complexity : ndarray of shape (n_models,)
-        A rank: less is simpler.
-    reference : int or None, default=None
-        The candidate to start from.
-    rivals : ndarray of shape (n_models,) or None, default=None
-        Whether a candidate is a rival.
-    beyond : float
-        What is better by more than so many standard errors is better beyond noise.
-    within : float
-        A simpler candidate is chosen where it is worse than the best by at most so many standard errors ...
-    at_most : float
-        ... and by no more than this share of the best one's loss.
+    `follows` tells which candidates follow costs: their decisions change with the costs of the day. `complexity` ranks
+    them: less is simpler. `reference` is the candidate to start from, and `rivals` tells which are rivals.
     """
 
     def __init__(
@@ -245,15 +220,11 @@ class Rule:
         *,
         reference: int | None = None,
         rivals: Bools | None = None,
-        beyond: float = BEYOND,
-        within: float = WITHIN,
-        at_most: float = AT_MOST,
     ) -> None:
         self.follows = follows
         self.complexity = complexity
         self.reference = reference
         self.rivals = np.zeros(follows.size, np.bool_) if rivals is None else rivals
-        self.beyond, self.within, self.at_most = beyond, within, at_most
         self._noise = cache(bootstrap.noise)
 
     def choose(self, loss: Floats, *, drawn: bool = False) -> int:
@@ -264,7 +235,7 @@ class Rule:
         """
         if self.reference is None:
             return self._simplest(loss)
-        return self._from_reference(loss, self.reference, self.beyond * (np.sqrt(2.0) if drawn else 1.0))
+        return self._from_reference(loss, self.reference, BEYOND * (np.sqrt(2.0) if drawn else 1.0))
 
     def _from_reference(self, loss: Floats, start: int, beyond: float) -> int:
         no_worse = np.flatnonzero(self.rivals & (loss <= loss[start]))
@@ -279,9 +250,9 @@ class Rule:
     def _simplest(self, loss: Floats) -> int:
         best, allowed = int(np.argmin(loss)), np.ones(loss.size, np.bool_)
         follower = self.follower(loss)
-        if follower is not None and loss[follower] - loss[best] <= self.beyond * self._noise(best)[follower]:
+        if follower is not None and loss[follower] - loss[best] <= BEYOND * self._noise(best)[follower]:
             best, allowed = follower, self.follows
-        margin = np.minimum(self.within * self._noise(best), self.at_most * abs(loss[best]))
+        margin = np.minimum(WITHIN * self._noise(best), AT_MOST * abs(loss[best]))
         near = np.flatnonzero(allowed & (loss - loss[best] <= margin))
         return int(near[np.lexsort((loss[near], self.complexity[near]))[0]])
 
@@ -297,15 +268,6 @@ def choose(bootstrap: Bootstrap, rule: Rule) -> Choice:
     chooses on the records drawn. The interval carries two sources of noise: that of the records, by the spread of the
     recommended candidate's loss over the draws; and that of the choice, by how the loss of the candidate chosen
     differs from draw to draw.
-
-    Parameters
-    ----------
-    bootstrap : Bootstrap
-    rule : Rule
-
-    Returns
-    -------
-    choice : Choice
 
     Examples
     --------
@@ -334,8 +296,8 @@ def choose(bootstrap: Bootstrap, rule: Rule) -> Choice:
     return Choice(chosen, best, follower, expected, float(low), float(high), optimism)
 
 
-def upper_bound(count: float, n: int, confidence: float = CONFIDENCE) -> float:
-    """Return the rate that is not exceeded with some confidence, when it was met `count` times of `n` (exact).
+def upper_bound(count: float, n: int) -> float:
+    """Return the rate that is not exceeded with 95% confidence, when it was met `count` times of `n` (exact).
 
     Examples
     --------
@@ -343,11 +305,11 @@ def upper_bound(count: float, n: int, confidence: float = CONFIDENCE) -> float:
     >>> round(upper_bound(3, 100), 4)
     0.0757
     """
-    return 1.0 if count >= n else float(beta.ppf(confidence, count + 1, n - count))
+    return 1.0 if count >= n else float(beta.ppf(CONFIDENCE, count + 1, n - count))
 
 
-def allowed_share(limit: float, n: int, confidence: float = CONFIDENCE) -> float:
-    """Return the largest share of `n` records by which a limit still holds on new records with some confidence.
+def allowed_share(limit: float, n: int) -> float:
+    """Return the largest share of `n` records by which a limit still holds on new records with 95% confidence.
 
     Examples
     --------
@@ -357,6 +319,6 @@ def allowed_share(limit: float, n: int, confidence: float = CONFIDENCE) -> float
     """
     if limit >= 1:
         return 1.0
-    # Where the rate is the limit, so many or fewer are met with a chance of more than 1 - confidence: one too many.
-    too_many = int(binom.ppf(1 - confidence, n, limit))
+    # Where the rate is the limit, so many or fewer are met with a chance of more than 5%: one too many.
+    too_many = int(binom.ppf(1 - CONFIDENCE, n, limit))
     return max(0, too_many - 1) / n

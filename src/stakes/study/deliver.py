@@ -35,16 +35,8 @@ def unit_of(row: dict[str, Any]) -> Unit:
 class Delivery:
     """The models of a study, as they were trained on all learning records.
 
-    Parameters
-    ----------
-    data : StudyData
-    config : Config
-    store : Store
-        Where units have left their models. One that is not there is trained again, which gives the same.
-    pool : Pool
-        The models that may be in a team.
-    blends : dict of str to Blend
-        How teams weigh them, by method.
+    Units have left their models in `store`; one that is not there is trained again, which gives the same. `pool` has
+    the models that may be in a team, and `blends` tells how teams weigh them, by method.
     """
 
     def __init__(self, data: StudyData, config: Config, store: Store, pool: Pool, blends: dict[str, Blend]) -> None:

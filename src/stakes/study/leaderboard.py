@@ -65,13 +65,8 @@ def _kind() -> pl.Expr:
 def within_limits(row: dict[str, Any], config: Config, n_of: dict[str, int]) -> bool:
     """Return whether a model keeps to the limits on new records, with 95% confidence.
 
-    Parameters
-    ----------
-    row : dict
-        With the rates of the delivered decision on the learning records.
-    config : Config
-    n_of : dict
-        The number of learning records that each rate is a share of.
+    The row has the rates of the delivered decision on the learning records, `n_of` the number of those that each rate
+    is a share of.
     """
     return all(
         upper_bound(row[f"limit_{name}"] * n_of[name], n_of[name]) <= limit and row[f"{OUT_OF_FOLD}_{name}"] <= limit

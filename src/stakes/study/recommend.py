@@ -195,11 +195,7 @@ def drawn_costs(
 ) -> NDArray[np.float64]:
     """Return the total cost of each row of outcomes on records drawn with replacement, for all on the same draws.
 
-    `paid` is what each row pays per record for features.
-
-    Returns
-    -------
-    costs : ndarray of shape (n_models, n_draws)
+    `paid` is what each row pays per record for features. The costs have shape (n_models, n_draws).
     """
     rng = np.random.default_rng([config.seed, FIGURES])
     candidates = MeanLoss(outcomes, records.positive, records.costs, blocks(len(records), rng, groups), paid)

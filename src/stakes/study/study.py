@@ -333,12 +333,7 @@ class Study:
 def saved_study(directory: Path | str, *, data: Path | str | None = None, progress: str = "quiet") -> Study:
     """Return the study of a directory, to go on with or to save other models of.
 
-    Parameters
-    ----------
-    directory : path
-    data : path, default=None
-        The records, if they are no longer where they were.
-    progress : {"live", "plain", "quiet"}, default="quiet"
+    `data` are the records, if they are no longer where they were.
     """
     directory = Path(directory)
     try:

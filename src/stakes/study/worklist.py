@@ -25,14 +25,9 @@ class Kept(NamedTuple):
 
 
 class WorkList:
-    """Decisions that are gathered on disk, of which the most worthwhile are kept.
+    """Decisions that are gathered on disk, in an empty directory, of which the most worthwhile are kept.
 
-    Parameters
-    ----------
-    directory : path
-        An empty directory for parts of the file.
-    labels : tuple of two str
-        The negative and the positive class.
+    `labels` are the negative and the positive class.
     """
 
     def __init__(self, directory: Path, labels: tuple[str, ...]) -> None:
