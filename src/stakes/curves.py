@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from stakes._docs import documented
-from stakes._typing import Bools, Floats
+from stakes._typing import Bools, Floats, Ints
 from stakes._validation import check_value, choice
 from stakes.costs import Costs
 from stakes.decision.thresholds import finite_scores, positives, record_weights
@@ -329,7 +329,7 @@ class ReliabilityCurve(NamedTuple):
 
     predicted: Floats  # mean probability
     observed: Floats  # share of positives
-    counts: NDArray[np.int64]  # of records
+    counts: Ints  # of records
 
 
 @documented

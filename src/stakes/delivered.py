@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from stakes._acquisition import AcquisitionMixin
 from stakes._dates import with_parts
 from stakes._estimation import ForeseenCost
-from stakes._typing import Floats
+from stakes._typing import Bools, Floats
 from stakes.costs import Costs
 from stakes.decision.calibration import Calibration
 from stakes.explain.contributions import Contributions
@@ -29,7 +29,7 @@ __all__ = ["Decided", "DeliveredClassifier"]
 class Decided(NamedTuple):
     """What was decided on some records, and why."""
 
-    positive: NDArray[np.bool_]  # iff the score is above the threshold
+    positive: Bools  # iff the score is above the threshold
     score: Floats
     threshold: Floats
     probability: Floats  # of the positive class
@@ -170,7 +170,7 @@ class DeliveredClassifier(AcquisitionMixin, ExplainMixin, ClassifierMixin, BaseE
     def _features(self, X: Any) -> Any:
         return super()._features(self._columns(X))
 
-    def features_used(self, X: Any) -> NDArray[np.bool_]:
+    def features_used(self, X: Any) -> Bools:
         """Return which features a decision on each record asks for, of shape (n_records, n_features)."""
         check_is_fitted(self)
         return np.asarray(self.model.features_used(self._columns(X)))

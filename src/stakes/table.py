@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_array, validate_data
 
 from stakes._rows import is_sparse
+from stakes._typing import Floats, Indices
 from stakes.exceptions import ColumnTypeWarning
 
 __all__ = [
@@ -79,7 +80,7 @@ class Table:
         by_column = self.values.tocsc()
         return (by_column[:, [j]].toarray().ravel() for j in range(self.n_features))
 
-    def rows(self, block: slice) -> NDArray[np.float64]:
+    def rows(self, block: slice) -> Floats:
         """Return some rows of a matrix as floats, column after column."""
         part = self.values[block]
         return np.asarray(part.toarray() if is_sparse(part) else part, dtype=np.float64, order="F")
@@ -185,7 +186,7 @@ def as_fitted(column: Column, name: str, categories: Collection[str] | None) -> 
     return texts
 
 
-def category_codes(texts: pl.Series, categories: Collection[str]) -> NDArray[np.intp]:
+def category_codes(texts: pl.Series, categories: Collection[str]) -> Indices:
     """Return the position of each text among categories; -1 for others and for missing ones.
 
     By a cast, which needs no threads: those of polars are not there in a forked process, and others wait for them.
@@ -287,7 +288,7 @@ def _is_missing(value: object) -> bool:
     return value is None or repr(value) == "<NA>" or (not isinstance(value, np.ndarray) and bool(value != value))
 
 
-def _times(values: NDArray[Any]) -> NDArray[np.float64]:
+def _times(values: NDArray[Any]) -> Floats:
     """Return times as floats, NaN for no time."""
     return np.where(np.isnat(values), np.nan, values.astype(f"{values.dtype.kind}8[us]").astype(np.float64))
 

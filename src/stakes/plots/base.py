@@ -7,12 +7,12 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from stakes._format import money, percent
-from stakes._typing import Floats
+from stakes._typing import Bools, Floats
 from stakes.metrics.scorer import taken_by
 
 if TYPE_CHECKING:
@@ -139,7 +139,7 @@ def positive_class(estimator: Any, pos_label: Any = None) -> Any:
     return pos_label
 
 
-def _score(estimator: Any, X: Any, costs: dict[str, Any], pos_label: Any) -> NDArray[np.float64]:
+def _score(estimator: Any, X: Any, costs: dict[str, Any], pos_label: Any) -> Floats:
     positive = list(estimator.classes_).index(pos_label)
     if hasattr(estimator, "predict_proba"):
         return np.asarray(estimator.predict_proba(X, **costs))[:, positive]
@@ -180,7 +180,7 @@ def finish(ax: Axes, xlabel: str, ylabel: str) -> None:
         ax.legend(handles=handles, fontsize="small", edgecolor="none")
 
 
-def line_within(ax: Axes, x: Floats, y: Floats, *, shown: NDArray[np.bool_], **line_kw: Any) -> Line2D:
+def line_within(ax: Axes, x: Floats, y: Floats, *, shown: Bools, **line_kw: Any) -> Line2D:
     """Draw a line of which only the points `shown` decide what the axes show.
 
     Acting on everybody can cost a hundred times as much as any sensible decision: it must not flatten all else.

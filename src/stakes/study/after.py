@@ -17,21 +17,17 @@ from typing import NamedTuple
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from stakes._estimation import AmountEstimator, ForeseenCost
 from stakes._expressions import Expression, parse
 from stakes._regression import amount_regressor
-from stakes._typing import Bools, Floats
+from stakes._typing import Bools, Floats, Indices
 from stakes.costs import Costs
 from stakes.exceptions import CostsError, StudyError
 from stakes.study.cost_formulas import refuse_negative
 from stakes.study.folds import ONLY_TRAINS, Folds
 
 __all__ = ["AfterCosts", "KnownCosts"]
-
-Rows = NDArray[np.intp]
-NAMES = ("fp_cost", "fn_cost")
 
 
 class KnownCosts(NamedTuple):
@@ -105,7 +101,7 @@ class AfterCosts:
             for name, value in actual.items()
         )
 
-    def fit(self, X: pl.DataFrame, positive: Bools, rows: Rows) -> dict[str, ForeseenCost]:
+    def fit(self, X: pl.DataFrame, positive: Bools, rows: Indices) -> dict[str, ForeseenCost]:
         """Return the costs that need estimates, with regressions fitted to some of the records."""
         found = {}
         for name, formula in self._formulas.items():
@@ -126,7 +122,7 @@ class AfterCosts:
         values = self.frame.get_column(column).cast(pl.Float64).to_numpy()
         return np.where(_charged(name, positive), values, np.nan)
 
-    def estimate(self, X: pl.DataFrame, positive: Bools, learning: Rows, folds: Folds) -> dict[str, Floats]:
+    def estimate(self, X: pl.DataFrame, positive: Bools, learning: Indices, folds: Folds) -> dict[str, Floats]:
         """Return an estimate of each cost that needs one, for all records.
 
         Those of learning records are by regressions on the records that the models of their fold are trained on, those
@@ -144,7 +140,7 @@ class AfterCosts:
                 found[name][only_trains] = self._out_of_fold(name, cost, X, positive, only_trains)
         return found
 
-    def _out_of_fold(self, name: str, cost: ForeseenCost, X: pl.DataFrame, positive: Bools, rows: Rows) -> Floats:
+    def _out_of_fold(self, name: str, cost: ForeseenCost, X: pl.DataFrame, positive: Bools, rows: Indices) -> Floats:
         """Return the estimates of records that regressions were fitted to, by folds of these records."""
         rng = np.random.default_rng(0)
         amounts = {
@@ -153,7 +149,7 @@ class AfterCosts:
         }
         return cost.given(amounts, self.frame[rows])
 
-    def costs(self, X: pl.DataFrame, positive: Bools, learning: Rows, folds: Folds) -> KnownCosts:
+    def costs(self, X: pl.DataFrame, positive: Bools, learning: Indices, folds: Folds) -> KnownCosts:
         """Return the costs of all records: a cost that nobody is charged, or that is not known, is the estimate."""
         actual, estimated = self._actual(positive), self.estimate(X, positive, learning, folds)
         known = {name: estimated.get(name, value) for name, value in actual.items()}

@@ -15,10 +15,10 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 import polars as pl
 from joblib import cpu_count
-from numpy.typing import NDArray
 
 from stakes._atomic import is_stream
 from stakes._expressions import Expression, did_you_mean, parse
+from stakes._typing import Floats
 from stakes.costs import Costs
 from stakes.delivered import DeliveredClassifier
 from stakes.exceptions import ColumnTypeWarning, CostsNeededError, StudyError
@@ -341,12 +341,12 @@ class _Task:
             found.append(f"{len(moved) - MOST_TOLD} more columns have moved since training")
         return found
 
-    def _cost(self, name: str, records: pl.DataFrame, first_record: int) -> float | NDArray[np.float64]:
+    def _cost(self, name: str, records: pl.DataFrame, first_record: int) -> float | Floats:
         """Return a cost of the records: by what is known of them, or by estimates."""
         cost = self.costs[name]
         if self.after.isdisjoint(cost.columns):
             return evaluate_cost(cost, records, first_record=first_record)
-        foreseen: NDArray[np.float64] = self.model.foresee(name, records, formula=cost.text, first_record=first_record)
+        foreseen: Floats = self.model.foresee(name, records, formula=cost.text, first_record=first_record)
         return foreseen
 
     def decide_all(self, batches: Iterable[pl.DataFrame], first: int = 1) -> Iterator[tuple[pl.DataFrame, Total]]:

@@ -10,9 +10,8 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
-from stakes._typing import Floats
+from stakes._typing import Floats, Ints
 from stakes.decision.decision import Decision
 from stakes.decision.readings import Readings, Source
 from stakes.feature_costs import FeatureCosts
@@ -71,7 +70,7 @@ class Pool:
 
 
 def blend_rows(
-    pool: Pool, records: Records, fold: NDArray[np.int64], test: Records, config: Config
+    pool: Pool, records: Records, fold: Ints, test: Records, config: Config
 ) -> tuple[pl.DataFrame, dict[str, Blend]]:
     """Return a row for each way to decide together, and the blends that are delivered, by method.
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from stakes._dates import sources_of
 from stakes._expressions import parse
+from stakes._typing import Indices
 from stakes.exceptions import StudyError
 from stakes.study.drift import Watch, profile
 from stakes.study.leaks import leaks
@@ -128,7 +128,7 @@ def refuse_leaks(checks: Iterable[Check]) -> None:
         raise StudyError(f"{found[0]}{more}")
 
 
-def _leaks(data: StudyData, learning: NDArray[np.intp], rng: np.random.Generator) -> list[Check]:
+def _leaks(data: StudyData, learning: Indices, rng: np.random.Generator) -> list[Check]:
     """Return the features and costs that give the class away."""
     positive, allowed = data.positive[learning], set(data.allow)
     found = []
@@ -166,7 +166,7 @@ def _columns_of(feature: str, data: StudyData) -> list[str]:
     return [column for column in sources_of(feature) if column in data.frame.columns]
 
 
-def _repeated(data: StudyData, learning: NDArray[np.intp], test: NDArray[np.intp]) -> list[Check]:
+def _repeated(data: StudyData, learning: Indices, test: Indices) -> list[Check]:
     """Return whether test records are in the learning records, too, more often than by chance."""
     frame = data.frame
     hashes = frame.hash_rows(seed=0).to_numpy()
@@ -186,7 +186,7 @@ def _repeated(data: StudyData, learning: NDArray[np.intp], test: NDArray[np.intp
     ]
 
 
-def _shift(data: StudyData, learning: NDArray[np.intp], test: NDArray[np.intp]) -> list[Check]:
+def _shift(data: StudyData, learning: Indices, test: Indices) -> list[Check]:
     """Return the columns in which the test records differ from the learning records."""
     watch = Watch(profile(data.frame[learning]))
     watch.add(data.frame[test])

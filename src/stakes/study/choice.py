@@ -15,10 +15,9 @@ from functools import cache
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import beta, binom
 
-from stakes._typing import Bools, Floats
+from stakes._typing import Bools, Floats, Ints
 from stakes.costs import Costs
 from stakes.measures import Sums
 
@@ -36,8 +35,6 @@ __all__ = [
     "upper_bound",
 ]
 
-Blocks = NDArray[np.int64]
-
 MOST_BLOCKS = 2000
 DRAWS = 1000
 INTERVAL = 0.90
@@ -50,7 +47,7 @@ WITHIN = 1.0
 AT_MOST = 0.005
 
 
-def blocks(n_records: int, rng: np.random.Generator, groups: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
+def blocks(n_records: int, rng: np.random.Generator, groups: Ints | None = None) -> Ints:
     """Return the block of each record: the units that the bootstrap draws.
 
     At most 2,000 blocks of records at random, so that a draw costs the same however many records there are. Records
@@ -70,7 +67,7 @@ def blocks(n_records: int, rng: np.random.Generator, groups: NDArray[np.int64] |
     return rng.permutation(n_units)[number] % min(n_units, MOST_BLOCKS)
 
 
-def block_sums(outcomes: Bools, amount: Floats, block: NDArray[np.int64]) -> Floats:
+def block_sums(outcomes: Bools, amount: Floats, block: Ints) -> Floats:
     """Return, for each model and block, the sums of amounts over the records acted on.
 
     From shapes (n_models, n_records), (n_records, n_amounts) and (n_records,) to (n_amounts, n_models, n_blocks).
@@ -106,9 +103,7 @@ class MeanLoss(Candidates):
     `paid` is what each model costs per record besides, for features.
     """
 
-    def __init__(
-        self, outcomes: Bools, positive: Bools, costs: Costs, block: Blocks, paid: Floats | float = 0.0
-    ) -> None:
+    def __init__(self, outcomes: Bools, positive: Bools, costs: Costs, block: Ints, paid: Floats | float = 0.0) -> None:
         fp, fn = costs.arrays(positive.size)
         saved = np.where(positive, fn, -fp)[:, None]  # by acting on a record
         # Single precision is enough for the sums of blocks, and twice as fast.
@@ -131,7 +126,7 @@ class AnyLoss(Candidates):
         self,
         outcomes: Bools,
         amount: Floats,
-        block: Blocks,
+        block: Ints,
         loss: Callable[[Sums], Floats],
         paid: Floats | float = 0.0,
     ) -> None:
@@ -216,7 +211,7 @@ class Rule:
         self,
         bootstrap: Bootstrap,
         follows: Bools,
-        complexity: NDArray[np.int64],
+        complexity: Ints,
         *,
         reference: int | None = None,
         rivals: Bools | None = None,

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from stakes._typing import Bools, Floats
 from stakes.decision.calibration import CALIBRATIONS
 from stakes.decision.cuts import Cut
 from stakes.decision.decision import Decision
@@ -83,7 +83,7 @@ def schema(measure: str) -> dict[str, Any]:
     }
 
 
-def figures(part: str, sums: Sums, measure: str) -> dict[str, NDArray[np.float64]]:
+def figures(part: str, sums: Sums, measure: str) -> dict[str, Floats]:
     """Return all measures of decisions on a part, by column; those of scores are left to the caller."""
     n = sums.positives + sums.negatives
     found = {}
@@ -117,23 +117,23 @@ def n_tuned(decision: Decision) -> int:
     )
 
 
-def pack(outcomes: NDArray[np.bool_]) -> bytes:
+def pack(outcomes: Bools) -> bytes:
     """Return outcomes as bits."""
     return np.packbits(outcomes).tobytes()
 
 
-def unpack(packed: list[bytes], n: int) -> NDArray[np.bool_]:
+def unpack(packed: list[bytes], n: int) -> Bools:
     """Return the outcomes of several models, of shape (n_models, n)."""
     bits = np.frombuffer(b"".join(packed), np.uint8).reshape(len(packed), -1)
     return np.unpackbits(bits, axis=1, count=n).view(np.bool_)
 
 
-def pack_scores(scores: NDArray[np.float64]) -> bytes:
+def pack_scores(scores: Floats) -> bytes:
     """Return scores as bytes."""
     return np.ascontiguousarray(scores, dtype="<f8").tobytes()
 
 
-def unpack_scores(packed: bytes) -> NDArray[np.float64]:
+def unpack_scores(packed: bytes) -> Floats:
     """Return the scores of one model."""
     return np.frombuffer(packed, "<f8")
 

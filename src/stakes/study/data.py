@@ -12,11 +12,10 @@ from typing import Any, NamedTuple
 import narwhals as nw
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from stakes._dates import parts_of, with_parts
 from stakes._expressions import did_you_mean, in_records, parse
-from stakes._typing import Bools, Ints
+from stakes._typing import Bools, Indices, Ints
 from stakes.costs import Costs
 from stakes.exceptions import StudyError
 from stakes.study.after import AfterCosts
@@ -30,8 +29,6 @@ from stakes.study.large import BATCH, FOLDER, Parts, Source, Training, load_larg
 from stakes.study.target import as_float, classes_of, label_of
 
 __all__ = ["StudyData", "load_data"]
-
-Rows = NDArray[np.intp]
 
 # Of more dates than this, no differences are taken.
 MOST_DATES = 4
@@ -106,7 +103,7 @@ class StudyData:
     positive: Bools
     classes: tuple[str, str]
     costs: Costs | None
-    test_rows: Rows | None
+    test_rows: Indices | None
     test_fraction: float
     info: dict[str, Any]
     groups: Ints | None = None
@@ -139,7 +136,7 @@ class StudyData:
     def __len__(self) -> int:
         return self.positive.size
 
-    def split(self, seed: int) -> tuple[Rows, Rows]:
+    def split(self, seed: int) -> tuple[Indices, Indices]:
         """Return the rows to learn from, and the rows to test on.
 
         Parameters
@@ -337,7 +334,7 @@ class _About(NamedTuple):
     path: str
     unread: list[str]  # columns that were not read
     memory: str | int | None
-    tested: Rows | None = None  # the test records, where they were drawn already
+    tested: Indices | None = None  # the test records, where they were drawn already
 
 
 def _load_large(records: Dataset, asked: _Asked, about: _About, in_memory: int, folder: Path) -> StudyData:
@@ -360,7 +357,7 @@ def _load_large(records: Dataset, asked: _Asked, about: _About, in_memory: int, 
     parts = Parts(len(records), in_memory, share, n_above)
     source = Source(records, about.unread, asked.groups, above, asked._asdict())
 
-    def build(frame: pl.DataFrame, tested: Rows | None) -> StudyData:
+    def build(frame: pl.DataFrame, tested: Indices | None) -> StudyData:
         return _study_data(frame, asked, about._replace(tested=tested))
 
     return load_large(source, build, folder, parts)
@@ -473,7 +470,7 @@ def _division(frame: pl.DataFrame, name: str | None, what: str, target: str) -> 
     return column.rank("dense").to_numpy().astype(np.int64) - 1
 
 
-def _per_day(frame: pl.DataFrame, column: str | None, rows: Rows) -> float | None:
+def _per_day(frame: pl.DataFrame, column: str | None, rows: Indices) -> float | None:
     """Return how many of these records there are in a day; None where that cannot be known."""
     if column is None or frame.schema[column] not in (pl.Date, pl.Datetime):
         return None

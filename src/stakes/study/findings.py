@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from stakes._typing import Bools, Ints
 from stakes.decision.decision import Decision
 from stakes.delivered import DeliveredClassifier
 from stakes.feature_costs import FeatureCosts
@@ -53,7 +53,7 @@ class Findings:
         """Return the models that keep to the limits, the best out of fold first."""
         return ranked(self.table, self.config, OUT_OF_FOLD)
 
-    def test_groups(self) -> NDArray[np.int64] | None:
+    def test_groups(self) -> Ints | None:
         """Return which test records belong together; None where each stands for itself."""
         groups = self.data.groups
         return None if groups is None else groups[self.data.split(self.config.seed)[1]]
@@ -138,7 +138,7 @@ def _taught(
     if taught.min() == taught.max():
         return None, f"all records are decided alike: {'act' if taught[0] else 'do not act'}"
     tree = small_tree(config.seed).set_params(feature_costs=config.feature_costs)
-    outcome: NDArray[np.bool_] = tree.fit(learning.X, taught).predict(test.X) == 1
+    outcome: Bools = tree.fit(learning.X, taught).predict(test.X) == 1
     paid = 0.0 if config.feature_costs is None else tree.acquisition_cost(test.X).mean()
     measured = figures(TEST, sums_of(outcome[None], test.positive, test.costs, paid), config.measure)
     decision = Decision(output="average")

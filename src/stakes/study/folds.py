@@ -9,13 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from stakes._typing import Bools
+from stakes._typing import Bools, Floats, Indices, Ints
 
 __all__ = ["ONLY_TRAINS", "Folds", "cut_in_time", "divide", "forward_folds", "random_folds"]
-
-Rows = NDArray[np.intp]
 
 ONLY_TRAINS = -1
 
@@ -35,29 +32,27 @@ class Folds:
     0
     """
 
-    fold: NDArray[np.int64]  # in which a record is judged; -1 for records that only train (the first ones in time)
+    fold: Ints  # in which a record is judged; -1 for records that only train (the first ones in time)
     forward: bool = False  # whether a fold is judged by models trained on earlier folds alone, and not on all others
 
     def __len__(self) -> int:
         return int(self.fold.max()) + 1
 
-    def judged(self, k: int) -> Rows:
+    def judged(self, k: int) -> Indices:
         """Return the records that are judged in fold `k`."""
         return np.flatnonzero(self.fold == k)
 
-    def trained(self, k: int) -> Rows:
+    def trained(self, k: int) -> Indices:
         """Return the records that the model of fold `k` is trained on."""
         return np.flatnonzero(self.fold < k if self.forward else self.fold != k)
 
     @property
-    def all_judged(self) -> Rows:
+    def all_judged(self) -> Indices:
         """The records that are judged in some fold."""
         return np.flatnonzero(self.fold != ONLY_TRAINS)
 
 
-def divide(
-    positive: Bools, shares: list[float], rng: np.random.Generator, groups: NDArray[np.int64] | None = None
-) -> NDArray[np.int64]:
+def divide(positive: Bools, shares: list[float], rng: np.random.Generator, groups: Ints | None = None) -> Ints:
     """Return the part in which each record is, stratified by class.
 
     Records with the same number in `groups` stay together. Parts are then as near to their shares as groups allow.
@@ -82,9 +77,7 @@ def divide(
     return part
 
 
-def _whole_groups(
-    positive: Bools, share: NDArray[np.float64], rng: np.random.Generator, groups: NDArray[np.int64]
-) -> NDArray[np.int64]:
+def _whole_groups(positive: Bools, share: Floats, rng: np.random.Generator, groups: Ints) -> Ints:
     """Put the largest groups first, each into the part that lacks most of what the group has."""
     names, number = np.unique(groups, return_inverse=True)
     counts = np.column_stack(
@@ -104,14 +97,12 @@ def _whole_groups(
     return part_of[number]
 
 
-def random_folds(
-    positive: Bools, n_folds: int, rng: np.random.Generator, groups: NDArray[np.int64] | None = None
-) -> Folds:
+def random_folds(positive: Bools, n_folds: int, rng: np.random.Generator, groups: Ints | None = None) -> Folds:
     """Return folds of equal size, stratified by class, of whole groups where there are any."""
     return Folds(divide(positive, [1.0] * n_folds, rng, groups))
 
 
-def forward_folds(time: NDArray[np.int64], n_folds: int) -> Folds:
+def forward_folds(time: Ints, n_folds: int) -> Folds:
     """Return folds forward in time: of `n_folds` + 1 blocks of equal size the first only trains.
 
     Records of the same time are in the same block.
@@ -132,7 +123,7 @@ def forward_folds(time: NDArray[np.int64], n_folds: int) -> Folds:
     return Folds(block - 1, forward=True)
 
 
-def cut_in_time(time: NDArray[np.int64], share: float) -> Bools:
+def cut_in_time(time: Ints, share: float) -> Bools:
     """Return which records are the latest ones, about this share of all; those of the same time stay together.
 
     Examples

@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from stakes._expressions import did_you_mean, in_records
+from stakes._typing import Indices
 from stakes.exceptions import StudyError
 from stakes.study.dataset import open_records
 from stakes.study.files import as_kind, conform, kinds_of, tidy
@@ -18,20 +18,18 @@ from stakes.study.target import as_float
 
 __all__ = ["Condition", "HeldOut", "hold_out"]
 
-Rows = NDArray[np.intp]
-
 
 class HeldOut(NamedTuple):
     """Records to test on."""
 
-    rows: Rows | None  # None where they are yet to be drawn
+    rows: Indices | None  # None where they are yet to be drawn
     fraction: float
     description: str
     column: str | None = None  # by which they are told from others
 
 
 def hold_out(
-    frame: pl.DataFrame, asked: str | float | Path, tested: Rows | None = None
+    frame: pl.DataFrame, asked: str | float | Path, tested: Indices | None = None
 ) -> tuple[pl.DataFrame, HeldOut]:
     """Return the frame, with the records of another file behind it where that is asked for, and those to test on.
 

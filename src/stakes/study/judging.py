@@ -13,9 +13,8 @@ from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from stakes._typing import Bools, Floats
+from stakes._typing import Bools, Floats, Indices, Ints
 from stakes.decision.calibration import CALIBRATIONS, fit_calibration
 from stakes.decision.cuts import Cut, apply_cuts, fit_cuts
 from stakes.decision.decision import Decision
@@ -54,7 +53,7 @@ class Judged:
 
 
 def judge(
-    decisions: Sequence[Decision], learning: Read, fold: NDArray[np.int64], config: Config, test: Read | None = None
+    decisions: Sequence[Decision], learning: Read, fold: Ints, config: Config, test: Read | None = None
 ) -> Judged:
     """Decide on the records of each fold by what was chosen on the others, and on test records by what is delivered."""
     readings, records = learning
@@ -69,9 +68,7 @@ def judge(
     return Judged(outcomes, delivered, tested, limited)
 
 
-def _fit(
-    decisions: Sequence[Decision], learning: Read, config: Config, rows: NDArray[np.intp] | None = None
-) -> list[Cut]:
+def _fit(decisions: Sequence[Decision], learning: Read, config: Config, rows: Indices | None = None) -> list[Cut]:
     """Choose calibrations and thresholds, so that limits hold on new records and not just on these."""
     readings, records = learning
     positive = records.positive if rows is None else records.positive[rows]
@@ -84,7 +81,7 @@ def make_rows(
     about: dict[str, Any],
     decisions: Sequence[Decision],
     learning: Read,
-    fold: NDArray[np.int64],
+    fold: Ints,
     config: Config,
     *,
     test: Read | None = None,

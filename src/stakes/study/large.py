@@ -34,7 +34,7 @@ import stakes
 from stakes._atomic import PARTIAL
 from stakes._dates import with_parts
 from stakes._expressions import parse
-from stakes._typing import Bools
+from stakes._typing import Bools, Floats, Indices
 from stakes.costs import Costs
 from stakes.exceptions import StudyError
 from stakes.pool import Pool, PoolWriter
@@ -113,7 +113,7 @@ class Parts:
         ends = np.cumsum([0.0 if self.by_value else n_test, n_judged, n_sample])
         self.ends = ends / max(others, 1)
 
-    def of(self, first: int, n: int, groups: pl.Series | None = None, above: Bools | None = None) -> NDArray[np.intp]:
+    def of(self, first: int, n: int, groups: pl.Series | None = None, above: Bools | None = None) -> Indices:
         """Return the parts of `n` records from number `first` on."""
         numbers = np.arange(first, first + n, dtype=np.uint64) if groups is None else groups.hash(0).to_numpy()
         at = _uniform(numbers)
@@ -123,7 +123,7 @@ class Parts:
         return part
 
 
-def _uniform(numbers: NDArray[np.uint64]) -> NDArray[np.float64]:
+def _uniform(numbers: NDArray[np.uint64]) -> Floats:
     """Return numbers from 0 to 1 that look drawn at random, each made of a whole number (SplitMix64)."""
     with np.errstate(over="ignore"):
         z = (numbers + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
@@ -175,7 +175,7 @@ def _stat(path: str) -> tuple[int, int]:
 
 
 def load_large(
-    source: Source, build: Callable[[pl.DataFrame, NDArray[np.intp] | None], StudyData], folder: Path, parts: Parts
+    source: Source, build: Callable[[pl.DataFrame, Indices | None], StudyData], folder: Path, parts: Parts
 ) -> StudyData:
     """Return the data of a study, most of which are written to a folder; or those that are there already.
 
@@ -201,7 +201,7 @@ def load_large(
     return opened(str(folder))
 
 
-def _batches(source: Source, parts: Parts) -> Iterator[tuple[pl.DataFrame, NDArray[np.intp], int]]:
+def _batches(source: Source, parts: Parts) -> Iterator[tuple[pl.DataFrame, Indices, int]]:
     """Yield some records at a time, with the parts that they are in and the number of the first."""
     first = 0
     for batch in source.records.batches(BATCH, without=source.unread):
@@ -213,7 +213,7 @@ def _batches(source: Source, parts: Parts) -> Iterator[tuple[pl.DataFrame, NDArr
 
 def _write(
     source: Source,
-    build: Callable[[pl.DataFrame, NDArray[np.intp] | None], StudyData],
+    build: Callable[[pl.DataFrame, Indices | None], StudyData],
     folder: Path,
     parts: Parts,
     key: str,

@@ -12,9 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
-from stakes._typing import Bools, Floats
+from stakes._typing import Bools, Bytes, Floats, Ints
 from stakes.gradient_boosting import CostGradientBoostingClassifier
 from stakes.table import table_of
 from stakes.tree.binning import Binning
@@ -40,7 +39,7 @@ class Separation(NamedTuple):
     caught: float  # share of the rarer class in bins that have hardly any record of the other
 
 
-def separation(bins: NDArray[np.uint8], rare: Bools, fold: NDArray[np.int64]) -> Separation:
+def separation(bins: Bytes, rare: Bools, fold: Ints) -> Separation:
     """Return how well the bins of a column separate a class from the other.
 
     Examples
@@ -105,7 +104,7 @@ def leaks(X: pl.DataFrame, positive: Bools, rng: np.random.Generator) -> dict[st
     return found
 
 
-def explained_by_all(X: pl.DataFrame, rare: Bools, fold: NDArray[np.int64]) -> float:
+def explained_by_all(X: pl.DataFrame, rare: Bools, fold: Ints) -> float:
     """Return how much of the class LightGBM explains by all columns, on records that it has not seen."""
     score = np.empty(rare.size)
     for held_out in (fold < FOLDS // 2, fold >= FOLDS // 2):

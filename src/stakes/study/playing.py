@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stakes._typing import Bools, Floats
+from stakes._typing import Bools, Floats, Indices
 from stakes.delivered import Decided, DeliveredClassifier
 from stakes.measures import amounts
 from stakes.records import Records
@@ -71,7 +71,7 @@ def _packed(values: NDArray[Any], dtype: str) -> str:
     return base64.b64encode(np.ascontiguousarray(values, dtype=dtype).tobytes()).decode()
 
 
-def _sample(positive: Bools, rng: np.random.Generator) -> NDArray[np.intp]:
+def _sample(positive: Bools, rng: np.random.Generator) -> Indices:
     """Return which records to take: all, or so many of both classes, in a random order."""
     order = rng.permutation(positive.size)
     if positive.size <= MOST_RECORDS:

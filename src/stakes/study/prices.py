@@ -7,12 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from stakes._acquisition import known_values
 from stakes._dates import sources_of
 from stakes._member_classifier import MemberClassifier
-from stakes._typing import Bools, Floats
+from stakes._typing import Bools, Floats, Indices
 from stakes.decision.decision import Decision
 from stakes.exceptions import StudyError
 from stakes.feature_costs import FeatureCosts, load_feature_costs
@@ -52,7 +51,7 @@ class Paid:
         self._total = np.zeros(len(decisions))
         self._n = 0
 
-    def add(self, model: MemberClassifier, X: Any, rows: NDArray[np.intp]) -> None:
+    def add(self, model: MemberClassifier, X: Any, rows: Indices) -> None:
         """Add records in some rows, by the model that reads them."""
         known, asked = known_values(X), model.features_used_by(self.decisions, X)
         money = {id(used): self.costs.paid(used & known).sum() for used in asked}

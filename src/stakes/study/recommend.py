@@ -7,9 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
-from stakes._typing import Bools, Floats
+from stakes._typing import Bools, Floats, Ints
 from stakes.measures import MEASURES, Sums, amounts, sums_of
 from stakes.records import Records
 from stakes.study.choice import AnyLoss, Bootstrap, Candidates, Choice, MeanLoss, Rule, blocks, choose
@@ -55,7 +54,7 @@ class Recommendation:
 
 
 def recommend(
-    table: pl.DataFrame, records: Records, config: Config, groups: NDArray[np.int64] | None = None
+    table: pl.DataFrame, records: Records, config: Config, groups: Ints | None = None
 ) -> Recommendation | None:
     """Choose among the models that keep to the limits; None if no model does.
 
@@ -92,7 +91,7 @@ def recommend(
     )
 
 
-def _candidates(known: pl.DataFrame, records: Records, config: Config, block: NDArray[np.int64]) -> Candidates:
+def _candidates(known: pl.DataFrame, records: Records, config: Config, block: Ints) -> Candidates:
     """Return the models as sums over blocks; the outcomes of repeats are taken together."""
     packed = known[f"{OUT_OF_FOLD}_outcome"].to_list()
     n = len(records)
@@ -106,7 +105,7 @@ def _candidates(known: pl.DataFrame, records: Records, config: Config, block: ND
     of_sums, sign = MEASURES[config.measure].of_sums, -1 if config.higher_is_better else 1
     assert of_sums is not None
 
-    def loss(sums: Sums) -> NDArray[np.float64]:
+    def loss(sums: Sums) -> Floats:
         return sign * of_sums(sums)
 
     return AnyLoss(outcomes, amounts(repeated.positive, repeated.costs), again, loss, paid)
@@ -163,7 +162,7 @@ def interval_of(
     outcomes: Bools,
     records: Records,
     config: Config,
-    groups: NDArray[np.int64] | None = None,
+    groups: Ints | None = None,
     paid: Floats | float = 0.0,
 ) -> list[tuple[float, float]]:
     """Return the 95% bootstrap interval of each model's figure on records, per record where it is a total.
@@ -190,9 +189,9 @@ def drawn_costs(
     outcomes: Bools,
     records: Records,
     config: Config,
-    groups: NDArray[np.int64] | None = None,
+    groups: Ints | None = None,
     paid: Floats | float = 0.0,
-) -> NDArray[np.float64]:
+) -> Floats:
     """Return the total cost of each row of outcomes on records drawn with replacement, for all on the same draws.
 
     `paid` is what each row pays per record for features. The costs have shape (n_models, n_draws).

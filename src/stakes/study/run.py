@@ -16,10 +16,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from stakes._member_classifier import MemberClassifier
 from stakes._rows import take_rows
+from stakes._typing import Indices
 from stakes.catalog import list_methods, make_classifier
 from stakes.costs import Costs
 from stakes.decision.decision import Decision
@@ -39,8 +39,6 @@ from stakes.table import table_of
 from stakes.tree.binning import Binned, Binning
 
 __all__ = ["Prepared", "UnitResult", "family_of", "fit_unit", "make_unit_classifier", "prepare", "run_unit"]
-
-Rows = NDArray[np.intp]
 
 # Families whose members are trees of this package: they take binned records.
 BINNED = ("tree", "bagging", "boosting")
@@ -155,13 +153,13 @@ def make_unit_classifier(config: Config, unit: Unit, n_jobs: int | None = None) 
     return classifier.set_params(**changed)
 
 
-def features_for(method: str, records: Records, rows: Rows | None = None) -> Any:
+def features_for(method: str, records: Records, rows: Indices | None = None) -> Any:
     """Return the features of records in the form that a method takes: bins for trees, a frame for everything else."""
     X: Any = records.X if family_of(method) in BINNED else records.X.X
     return X if rows is None else take_rows(X, rows)
 
 
-def fit_unit(config: Config, unit: Unit, prepared: Prepared, rows: Rows | None = None, n_jobs: int = 1) -> Any:
+def fit_unit(config: Config, unit: Unit, prepared: Prepared, rows: Indices | None = None, n_jobs: int = 1) -> Any:
     """Return the classifier of a unit, trained by the unit's training costs on some of the learning records.
 
     Where data exceed memory, it is trained on no learning record, and `rows` make no difference.
@@ -183,7 +181,7 @@ def fit_unit(config: Config, unit: Unit, prepared: Prepared, rows: Rows | None =
         return fit_pool(classifier, pool.with_costs(pair), replace(validation, costs=pair))
 
 
-def _fit(classifier: Any, unit: Unit, records: Records, rows: Rows | None = None) -> Any:
+def _fit(classifier: Any, unit: Unit, records: Records, rows: Indices | None = None) -> Any:
     some = records.with_features(None)
     some = some if rows is None else some.take(rows)
     positive, costs, known = some.positive, some.costs, some.known_costs
@@ -265,13 +263,13 @@ class _Run:
         self._pay(TEST, model)
         self.test = {s: self._read(model, prepared.test) for s, prepared in self.prepared.items()}
 
-    def _read(self, model: Any, records: Records, rows: Rows | None = None) -> Readings:
+    def _read(self, model: Any, records: Records, rows: Indices | None = None) -> Readings:
         known = records.known if rows is None else records.known[rows]
         X = features_for(self.unit.method, records, rows)
         readings: Readings = model.read(self.decisions, X, fp_cost=known.fp, fn_cost=known.fn)
         return readings
 
-    def _pay(self, part: str, model: Any, rows: Rows | None = None) -> None:
+    def _pay(self, part: str, model: Any, rows: Indices | None = None) -> None:
         """Count what records pay for features, where these have prices."""
         if self.config.feature_costs is None:
             return
