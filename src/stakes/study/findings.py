@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -141,7 +141,6 @@ def _taught(
     outcome: Bools = tree.fit(learning.X, taught).predict(test.X) == 1
     paid = 0.0 if config.feature_costs is None else tree.acquisition_cost(test.X).mean()
     measured = figures(TEST, sums_of(outcome[None], test.positive, test.costs, paid), config.measure)
-    decision = Decision(output="average")
     found = {
         "repeat": 0,
         "method": row["method"],
@@ -149,10 +148,7 @@ def _taught(
         "family": "tree",
         "train_costs": row["train_costs"],
         "decision_costs": row["decision_costs"],
-        "leaf": decision.leaf,
-        "member": decision.member,
-        "output": decision.output,
-        "threshold": decision.threshold,
+        **asdict(Decision(output="average")),
         "description": f"a small tree taught by {row['name']}",
         "follows_costs": False,
         "n_tuned": row["n_tuned"],

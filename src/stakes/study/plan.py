@@ -21,6 +21,7 @@ __all__ = [
     "Config",
     "Unit",
     "by_promise",
+    "family_of",
     "plan_units",
     "settings_for",
     "training_costs",
@@ -107,6 +108,11 @@ class Unit:
         """A name for the unit's file."""
         parts = (str(self.repeat), self.method, self.train_costs, self.tree)
         return ".".join(re.sub(r"[^0-9a-z.-]+", "_", part) for part in parts if part is not None)
+
+
+def family_of(method: str) -> str:
+    """Return the family of a method."""
+    return list_methods().filter(name=method)[0].family
 
 
 def training_costs(setting: str) -> Costs | None:

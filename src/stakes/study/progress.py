@@ -15,11 +15,10 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Bar
 
-from stakes.catalog import list_methods
 from stakes.exceptions import StudyError
 from stakes.measures import MEASURES
 from stakes.study.columns import OUT_OF_FOLD
-from stakes.study.plan import Config, Unit
+from stakes.study.plan import Config, Unit, family_of
 
 __all__ = ["Progress"]
 
@@ -47,7 +46,7 @@ class Progress:
         self.workers = workers
         self.time_limit = time_limit
         self.finished = 0
-        self._waiting = Counter(_family(unit) for unit in units)
+        self._waiting = Counter(family_of(unit.method) for unit in units)
         self._seconds: dict[str, list[float]] = defaultdict(list)  # that units took, by family
         self.best: tuple[float, str] | None = None
         self._bar: Bar | None = None
@@ -82,9 +81,9 @@ class Progress:
         There are no results where it could not be trained.
         """
         self.finished += 1
-        self._waiting[_family(unit)] -= 1
+        self._waiting[family_of(unit.method)] -= 1
         if seconds is not None:
-            self._seconds[_family(unit)].append(seconds)
+            self._seconds[family_of(unit.method)].append(seconds)
         if len(results):
             self._look(results)
         if self._bar is not None:
@@ -129,10 +128,6 @@ class Progress:
         if self.finished == self.total:
             counted += f" in {_time(self._elapsed())}; now the choice and the report"
         print(", ".join(filter(None, (counted, self._left(), self._best()))), file=sys.stderr, flush=True)
-
-
-def _family(unit: Unit) -> str:
-    return next(method.family for method in list_methods() if method.name == unit.method)
 
 
 def _time(seconds: float) -> str:

@@ -33,12 +33,12 @@ from stakes.study.columns import OUT_OF_FOLD, TEST, follows_costs, pack_scores, 
 from stakes.study.data import StudyData
 from stakes.study.folds import Folds
 from stakes.study.judging import Read, make_rows
-from stakes.study.plan import REAL, TREES, Config, Unit, training_costs
+from stakes.study.plan import REAL, TREES, Config, Unit, family_of, training_costs
 from stakes.study.prices import Paid, pack_used
 from stakes.table import table_of
 from stakes.tree.binning import Binned, Binning
 
-__all__ = ["Prepared", "UnitResult", "family_of", "fit_unit", "make_unit_classifier", "prepare", "run_unit"]
+__all__ = ["Prepared", "UnitResult", "fit_unit", "make_unit_classifier", "prepare", "run_unit"]
 
 # Families whose members are trees of this package: they take binned records.
 BINNED = ("tree", "bagging", "boosting")
@@ -87,10 +87,8 @@ class Prepared:
 
 
 def _joined(costs: Sequence[Costs], parts: Sequence[Records]) -> Costs:
-    fp, fn = (
-        np.concatenate([cost.arrays(len(part))[side] for cost, part in zip(costs, parts, strict=True)])
-        for side in (0, 1)
-    )
+    arrays = (cost.arrays(len(part)) for cost, part in zip(costs, parts, strict=True))
+    fp, fn = map(np.concatenate, zip(*arrays, strict=True))
     return Costs(fp=fp, fn=fn)
 
 
@@ -105,30 +103,31 @@ def prepare(data: StudyData, config: Config, repeat: int = 0) -> Prepared:
     global _latest
     key = (data.fingerprint(), config.seed, *(() if data.after is None else (config.folds, repeat)))
     if _latest is None or _latest[0] != key:
-        split = data.split(config.seed)
-        parts = [data.frame[rows] for rows in split]
-        binning = Binning().fit(table_of(parts[0] if data.training is None else data.training.frame))
+        split, training = data.split(config.seed), data.training
         costs, known = data.costs or Costs(fp=1.0, fn=1.0), data.known_costs
         if data.after is not None:
             folds = data.folds(config.folds, repeat=repeat, seed=config.seed)
             costs, known = data.after.costs(data.frame, data.positive, split[0], folds)
-        made = []
-        for frame, rows in zip(parts, split, strict=True):
-            binned = Binned(frame, binning, binning.transform(table_of(frame)))
-            foreseen = None if known is None else known[rows]
-            made.append(Records(binned, data.positive[rows], costs[rows], known_costs=foreseen))
-        prepared = Prepared(made[0], made[1])
-        if (training := data.training) is not None:
-            binned = Binned(training.frame, binning, binning.transform(table_of(training.frame)))
-            sample = Records(binned, training.positive, training.costs or Costs(fp=1.0, fn=1.0))
-            prepared = replace(prepared, sample=sample, pool=training.pool)
+        binning = Binning().fit(table_of(data.frame[split[0]] if training is None else training.frame))
+
+        def binned(frame: pl.DataFrame) -> Binned:
+            return Binned(frame, binning, binning.transform(table_of(frame)))
+
+        learning, test = (
+            Records(
+                binned(data.frame[rows]),
+                data.positive[rows],
+                costs[rows],
+                known_costs=None if known is None else known[rows],
+            )
+            for rows in split
+        )
+        prepared = Prepared(learning, test)
+        if training is not None:
+            sample = Records(binned(training.frame), training.positive, training.costs or Costs(fp=1.0, fn=1.0))
+            prepared = Prepared(learning, test, sample, training.pool)
         _latest = key, prepared
     return _latest[1]
-
-
-def family_of(method: str) -> str:
-    """Return the family of a method."""
-    return list_methods().filter(name=method)[0].family
 
 
 def make_unit_classifier(config: Config, unit: Unit, n_jobs: int | None = None) -> MemberClassifier:

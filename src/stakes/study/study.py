@@ -330,7 +330,7 @@ class Study:
         return StudyResult(results, leaderboard, summary, store.directory)
 
 
-def saved_study(directory: Path | str, *, data: Path | str | None = None, progress: str = "quiet") -> Study:
+def saved_study(directory: Path | str, *, data: Path | str | None = None) -> Study:
     """Return the study of a directory, to go on with or to save other models of.
 
     `data` are the records, if they are no longer where they were.
@@ -344,7 +344,7 @@ def saved_study(directory: Path | str, *, data: Path | str | None = None, progre
     bins, path = directory / FOLDER, data or source.pop("path")
     source.pop("path", None)
     loaded = reopened(bins) if bins.is_dir() else load_data(path, **source)
-    return Study(loaded, out=directory, progress=progress, **config)
+    return Study(loaded, out=directory, **config)
 
 
 class _Done(NamedTuple):
