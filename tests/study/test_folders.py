@@ -45,6 +45,14 @@ def test_a_folder_and_a_pattern_are_read_like_one_file(tmp_path):
     assert len(open_records(folder)) == 300
 
 
+def test_a_pattern_may_begin_in_the_folder_one_is_in(tmp_path, monkeypatch):
+    (tmp_path / "payments" / "day=2024-05-01").mkdir(parents=True)
+    pl.DataFrame({"amount": [1, 2]}).write_parquet(tmp_path / "payments" / "day=2024-05-01" / "0.parquet")
+    monkeypatch.chdir(tmp_path)
+    for pattern in ("payments/*/*.parquet", "payments/day=*", "**/0.parquet"):
+        assert open_records(pattern).read()["amount"].to_list() == [1, 2]
+
+
 def test_names_with_brackets_are_names_where_they_exist(tmp_path):
     records(50).write_parquet(tmp_path / "part[0].parquet")
     assert open_records(tmp_path / "part[0].parquet").read().height == 50

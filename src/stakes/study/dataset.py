@@ -70,7 +70,7 @@ def open_records(path: str | Path) -> File | Dataset:
         found = [each for each in sorted(path.rglob("*")) if each.is_file() and _is_data(each.relative_to(path))]
         root = path
     elif is_pattern(path):
-        matching = [Path(each) for each in sorted(glob.glob(str(path), recursive=True))]
+        matching = [Path(each) for each in sorted(glob.glob(str(path.absolute()), recursive=True))]
         found = [each for each in matching if each.is_file()]
         found += [each for folder in matching if folder.is_dir() for each in sorted(folder.rglob("*.parquet"))]
         root = before_pattern(path)
