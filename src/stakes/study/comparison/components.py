@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -70,13 +72,10 @@ def components_of(sources: Sequence[Source], measure: str, seed: int = 0) -> lis
     number = np.unique(table["data"].to_numpy(), return_inverse=True)[1]
     parts = [np.flatnonzero(number == k) for k in range(int(number.max()) + 1)]
     # A data set's contribution to the normal equations: to draw a data set again is to add it again.
-    X = np.column_stack([np.ones(len(table)), *(columns for _, (_, columns) in design)])
-    y = table["rank"].to_numpy()
-    moments = np.stack([_moments(X[rows], y[rows]) for rows in parts])
-    slices, start = [], 1
-    for _, (_, columns) in design:
-        slices.append(slice(start, start + columns.shape[1]))
-        start += columns.shape[1]
+    X = np.column_stack([np.ones(len(table)), *(columns for _, (_, columns) in design), table["rank"].to_numpy()])
+    moments = np.stack([X[rows].T @ X[rows] for rows in parts])
+    ends = np.cumsum([1, *(columns.shape[1] for _, (_, columns) in design)])
+    slices = [slice(start, end) for start, end in pairwise(ends)]
     rng = np.random.default_rng(seed)
     drawn = [np.bincount(rng.integers(len(parts), size=len(parts)), minlength=len(parts)) for _ in range(DRAWS)]
     found = _explain(moments.sum(axis=0), slices)
@@ -135,13 +134,7 @@ def _indicators(values: pl.Series) -> tuple[list[str], Floats]:
     return levels, np.column_stack([(values == level).to_numpy() for level in levels]).astype(np.float64)
 
 
-def _moments(X: Floats, y: Floats) -> Floats:
-    joined = np.column_stack([X, y])
-    return joined.T @ joined
-
-
-@dataclass(frozen=True)
-class _Explained:
+class _Explained(NamedTuple):
     shares: list[float]
     levels: list[Floats]
 
