@@ -35,12 +35,13 @@ def one_row_each(results: pl.DataFrame, config: Config) -> pl.DataFrame:
         pl.col(f"{OUT_OF_FOLD}_outcome"),
         pl.col("digest").str.join("."),
     )
-    special = (
-        (pl.col("member") != "label").cast(pl.Int64)
-        + (pl.col("leaf") != "frequency").cast(pl.Int64)
-        + pl.col("vote_weight").is_not_null().cast(pl.Int64)
-        + pl.col("calibration").is_not_null().cast(pl.Int64)
-        + (pl.col("train_costs") != "none").cast(pl.Int64)
+    special = pl.sum_horizontal(
+        pl.col("member") != "label",
+        pl.col("leaf") != "frequency",
+        pl.col("vote_weight").is_not_null(),
+        pl.col("calibration").is_not_null(),
+        pl.col("train_costs") != "none",
+        ignore_nulls=False,
     )
     table = table.sort(_kind(), "n_tuned", special, maintain_order=True).with_row_index("complexity")
     # Equal decisions on different features differ in what these cost.
