@@ -17,9 +17,9 @@ from stakes.feature_costs import FeatureCosts
 from stakes.metrics import total_cost
 from stakes.persist import load
 from stakes.study import Study, load_data
-from stakes.study.columns import unpack
+from stakes.study.columns import pack, unpack
 from stakes.study.plan import Config, Unit
-from stakes.study.prices import pack_used, study_prices, unpack_used
+from stakes.study.prices import study_prices
 from stakes.study.run import fit_unit, prepare, run_unit
 
 FP, FN = 2.0, 20.0
@@ -168,4 +168,4 @@ def test_parts_of_a_date_cost_what_the_date_does(tmp_path: Path):
 @pytest.mark.parametrize("n_features", [1, 8, 13])
 def test_used_features_survive_being_packed(n_features: int):
     used = np.random.default_rng(0).random((7, n_features)) < 0.5
-    assert np.array_equal(unpack_used(pack_used(used), n_features), used)
+    assert np.array_equal(unpack([pack(used)], n_features), used)

@@ -16,11 +16,10 @@ from stakes.decision.decision import Decision
 from stakes.decision.readings import Readings, Source
 from stakes.feature_costs import FeatureCosts
 from stakes.records import Records
-from stakes.study.columns import OUT_OF_FOLD, TEST, schema, unpack_scores
+from stakes.study.columns import OUT_OF_FOLD, TEST, schema, unpack, unpack_scores
 from stakes.study.judging import Read, make_rows
 from stakes.study.leaderboard import TEAM_FAMILY
 from stakes.study.plan import REAL, Config
-from stakes.study.prices import unpack_used
 from stakes.teams.blends import BLENDS, Blend, cross_fit
 
 __all__ = ["Pool", "blend_rows"]
@@ -64,7 +63,7 @@ class Pool:
             return {}
         found = {}
         for part in (OUT_OF_FOLD, TEST):
-            used = [unpack_used(self.rows[i][f"{part}_used"], len(self.costs.features)) for i in blend.used]
+            used = [unpack([self.rows[i][f"{part}_used"]], len(self.costs.features)) for i in blend.used]
             found[part] = np.array([self.costs.paid(np.logical_or.reduce(used)).mean()])
         return found
 

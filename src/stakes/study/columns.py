@@ -8,6 +8,7 @@ Costs and profits are per record, so that the two can be compared.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import asdict, fields
 from typing import Any
 
@@ -118,13 +119,13 @@ def n_tuned(decision: Decision) -> int:
 
 
 def pack(outcomes: Bools) -> bytes:
-    """Return outcomes as bits."""
-    return np.packbits(outcomes).tobytes()
+    """Return outcomes as bits, row after row."""
+    return np.packbits(outcomes, axis=-1).tobytes()
 
 
-def unpack(packed: list[bytes], n: int) -> Bools:
-    """Return the outcomes of several models, of shape (n_models, n)."""
-    bits = np.frombuffer(b"".join(packed), np.uint8).reshape(len(packed), -1)
+def unpack(packed: Iterable[bytes], n: int) -> Bools:
+    """Return rows of `n` outcomes each, of shape (n_rows, n)."""
+    bits = np.frombuffer(b"".join(packed), np.uint8).reshape(-1, -(-n // 8))
     return np.unpackbits(bits, axis=1, count=n).view(np.bool_)
 
 

@@ -11,13 +11,13 @@ import numpy as np
 from stakes._acquisition import known_values
 from stakes._dates import sources_of
 from stakes._member_classifier import MemberClassifier
-from stakes._typing import Bools, Floats, Indices
+from stakes._typing import Floats, Indices
 from stakes.decision.decision import Decision
 from stakes.exceptions import StudyError
 from stakes.feature_costs import FeatureCosts, load_feature_costs
 from stakes.study.data import StudyData
 
-__all__ = ["Paid", "pack_used", "study_prices", "unpack_used"]
+__all__ = ["Paid", "study_prices"]
 
 
 def study_prices(given: Any, data: StudyData) -> dict[str, Any] | None:
@@ -64,15 +64,3 @@ class Paid:
     def per_record(self) -> Floats:
         """What each decision pays per record."""
         return self._total / self._n
-
-
-def pack_used(used: Bools) -> bytes:
-    """Return which features are used as bits."""
-    return np.packbits(used, axis=1).tobytes()
-
-
-def unpack_used(packed: bytes, n_features: int) -> Bools:
-    """Return which features are used, of shape (n_records, n_features)."""
-    width = -(-n_features // 8)
-    bits = np.frombuffer(packed, np.uint8).reshape(-1, width)
-    return np.unpackbits(bits, axis=1, count=n_features).view(np.bool_)

@@ -29,12 +29,12 @@ from stakes.exceptions import StakesWarning
 from stakes.feature_costs import FeatureCosts
 from stakes.pool import Pool, draws_from_pool, fit_pool
 from stakes.records import Records
-from stakes.study.columns import OUT_OF_FOLD, TEST, follows_costs, pack_scores, schema
+from stakes.study.columns import OUT_OF_FOLD, TEST, follows_costs, pack, pack_scores, schema
 from stakes.study.data import StudyData
 from stakes.study.folds import Folds
 from stakes.study.judging import Read, make_rows
 from stakes.study.plan import REAL, TREES, Config, Unit, family_of, training_costs
-from stakes.study.prices import Paid, pack_used
+from stakes.study.prices import Paid
 from stakes.table import table_of
 from stakes.tree.binning import Binned, Binning
 
@@ -322,7 +322,7 @@ class _Run:
                 if tested is not None:
                     row[f"{TEST}_score"] = pack_scores(tested.readings.scores[source])
                 for part, of_part in self.paid.items():
-                    row[f"{part}_used"] = pack_used(of_part.used if part == TEST else of_part.used[judged])
+                    row[f"{part}_used"] = pack(of_part.used if part == TEST else of_part.used[judged])
         return rows
 
 

@@ -144,7 +144,7 @@ def _board(findings: Findings, part: str) -> list[dict[str, Any]]:
     ordered = ranked(findings.table, config, part).with_row_index("rank", offset=1)
     known = ordered.filter(pl.col(f"{TEST}_outcome").is_not_null())
     rows = known.filter((pl.col("rank") <= LISTED) | pl.struct("name").is_first_distinct()).to_dicts()
-    outcomes = unpack([row[f"{TEST}_outcome"] for row in rows], len(test)) if rows else np.empty((0, len(test)), bool)
+    outcomes = unpack([row[f"{TEST}_outcome"] for row in rows], len(test))
     paid = np.array([row[f"{TEST}_paid"] for row in rows])
     intervals = interval_of(outcomes, test, config, findings.test_groups(), paid)
     found: list[Any] = intervals or [None] * len(rows)  # scores have none
