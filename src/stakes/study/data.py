@@ -354,13 +354,12 @@ def _load_large(records: Dataset, asked: _Asked, about: _About, in_memory: int, 
 
         others = [column for column in records.columns if column != condition.name]
         n_above = sum(int(above(batch).sum()) for batch in records.batches(BATCH, without=others))
-    parts = Parts(len(records), in_memory, share, n_above)
-    source = Source(records, about.unread, asked.groups, above, asked._asdict())
 
     def build(frame: pl.DataFrame, tested: Indices | None) -> StudyData:
         return _study_data(frame, asked, about._replace(tested=tested))
 
-    return load_large(source, build, folder, parts)
+    parts = Parts(len(records), in_memory, share, n_above)
+    return load_large(Source(records, about.unread, asked.groups, above, parts, build, asked._asdict()), folder)
 
 
 def _study_data(frame: pl.DataFrame, asked: _Asked, about: _About) -> StudyData:

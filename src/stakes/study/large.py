@@ -157,6 +157,9 @@ class Source(NamedTuple):
     unread: list[str]
     groups: str | None
     above: Callable[[pl.DataFrame], Bools] | None  # which records are for testing, where a column says so
+    parts: Parts
+    # Makes the data of a study of the records in memory, given which of them are for testing.
+    build: Callable[[pl.DataFrame, Indices | None], StudyData]
     options: dict[str, Any]  # everything that results depend on
 
     def key(self) -> str:
@@ -164,6 +167,15 @@ class Source(NamedTuple):
         files = [(part.path, *_stat(part.path)) for part in self.records.parts]
         told = json.dumps([stakes.__version__, files, self.options], sort_keys=True, default=str)
         return hashlib.sha256(told.encode()).hexdigest()
+
+    def batches(self) -> Iterator[tuple[pl.DataFrame, Indices, int]]:
+        """Yield some records at a time, with the parts that they are in and the number of the first."""
+        first = 0
+        for batch in self.records.batches(BATCH, without=self.unread):
+            groups = None if self.groups is None else batch.get_column(self.groups)
+            above = None if self.above is None else self.above(batch)
+            yield batch, self.parts.of(first, len(batch), groups, above), first
+            first += len(batch)
 
 
 def _stat(path: str) -> tuple[int, int]:
@@ -174,13 +186,10 @@ def _stat(path: str) -> tuple[int, int]:
     return found.st_size, found.st_mtime_ns
 
 
-def load_large(
-    source: Source, build: Callable[[pl.DataFrame, Indices | None], StudyData], folder: Path, parts: Parts
-) -> StudyData:
+def load_large(source: Source, folder: Path) -> StudyData:
     """Return the data of a study, most of which are written to a folder; or those that are there already.
 
-    `build` makes the data of a study of the records in memory, given which of them are for testing. What is there is
-    taken however much memory there was: a study that goes on must have the same records.
+    What is there is taken however much memory there was: a study that goes on must have the same records.
     """
     key = source.key()
     if (folder / ABOUT).exists():
@@ -193,7 +202,7 @@ def load_large(
     folder.parent.mkdir(parents=True, exist_ok=True)
     unfinished = Path(mkdtemp(dir=folder.parent, prefix=f".{folder.name}.", suffix=PARTIAL))
     try:
-        _write(source, build, unfinished, parts, key)
+        _write(source, unfinished, key)
         os.replace(unfinished, folder)
     except BaseException:
         shutil.rmtree(unfinished, ignore_errors=True)
@@ -201,25 +210,9 @@ def load_large(
     return opened(str(folder))
 
 
-def _batches(source: Source, parts: Parts) -> Iterator[tuple[pl.DataFrame, Indices, int]]:
-    """Yield some records at a time, with the parts that they are in and the number of the first."""
-    first = 0
-    for batch in source.records.batches(BATCH, without=source.unread):
-        groups = None if source.groups is None else batch.get_column(source.groups)
-        above = None if source.above is None else source.above(batch)
-        yield batch, parts.of(first, len(batch), groups, above), first
-        first += len(batch)
-
-
-def _write(
-    source: Source,
-    build: Callable[[pl.DataFrame, Indices | None], StudyData],
-    folder: Path,
-    parts: Parts,
-    key: str,
-) -> None:
+def _write(source: Source, folder: Path, key: str) -> None:
     kept: dict[int, list[pl.DataFrame]] = {part: [] for part in (SAMPLE, JUDGED, TEST)}
-    for batch, part, _ in _batches(source, parts):
+    for batch, part, _ in source.batches():
         for which, frames in kept.items():
             frames.append(batch.filter(part == which))
     sizes = {which: sum(map(len, frames)) for which, frames in kept.items()}
@@ -227,12 +220,12 @@ def _write(
         if not sizes[which]:
             raise StudyError(f"{source.records.name}: no record is drawn to {name}: give more --memory")
     frame = pl.concat([each for frames in kept.values() for each in frames])
-    tested = None if parts.by_value else np.arange(len(frame) - sizes[TEST], len(frame))
-    data = build(frame, tested)
+    tested = None if source.parts.by_value else np.arange(len(frame) - sizes[TEST], len(frame))
+    data = source.build(frame, tested)
     binning = Binning().fit(table_of(data.frame[: sizes[SAMPLE]]))
     digest = hashlib.sha256(data.fingerprint().encode())
     with PoolWriter(folder) as writer:
-        n_positive = _write_pool(source, data, binning, writer, parts, digest)
+        n_positive = _write_pool(source, data, binning, writer, digest)
     data.frame.write_ipc(folder / FRAME)
     arrays = {"positive": data.positive, "groups": data.groups, "test_rows": data.test_rows}
     if data.costs is not None:
@@ -272,9 +265,7 @@ def _notes(n: int, n_of: dict[str, int]) -> list[str]:
     ]
 
 
-def _write_pool(
-    source: Source, data: StudyData, binning: Binning, writer: PoolWriter, parts: Parts, digest: Any
-) -> int:
+def _write_pool(source: Source, data: StudyData, binning: Binning, writer: PoolWriter, digest: Any) -> int:
     """Write the bins, classes and costs of the records that are not in memory; return how many are positive."""
     info, name = data.info, source.records.name
     formulas = [
@@ -284,7 +275,7 @@ def _write_pool(
     target = info["target"]
     kinds = {**info["cost_columns"], **info["features"]}
     n_positive = 0
-    for batch, part, first in _batches(source, parts):
+    for batch, part, first in source.batches():
         # All of the batch, so that errors name records by their numbers.
         told: dict[str, Any] = {"source": name, "first_record": first + 1}
         frame = conform(batch, kinds, **told)
