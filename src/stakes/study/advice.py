@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from stakes._format import known, money, percent
+from stakes._format import money, percent
 from stakes.measures import MEASURES
-from stakes.study.words import decision_words, model_words, tree_words
+from stakes.study.words import decision_words, interval_of, model_words, tree_words
 
 __all__ = ["Advice", "advise", "headline"]
 
@@ -50,8 +50,8 @@ def advise(summary: Summary) -> Advice:
         return Advice(f"{act}: those most likely to have {positive}.", saves, "", **told, pays=True)
     n, other = found["test_records"], min(found["policies"], key=lambda policy: policy["cost"])
     saved = other["cost"] - found["chosen"]["cost"]
-    low, high = ((other["saved"] or {}).get(end) for end in ("low", "high"))
-    between = f"{money(low / n)} to {money(high / n)} per record" if known(low) and known(high) else ""
+    interval = interval_of(other["saved"])
+    between = "" if interval is None else f"{money(interval[0] / n)} to {money(interval[1] / n)} per record"
     if saved <= 0:
         return Advice(
             f"Use no model: {other['name']} is at least as cheap.",
@@ -67,7 +67,7 @@ def advise(summary: Summary) -> Advice:
         whom = "those where acting is expected to save most"
     else:
         whom = "those where acting is expected to cost less than doing nothing"
-    by_chance = known(low) and low <= 0
+    by_chance = interval is not None and interval[0] <= 0
     doubt = "It is not sure that a model pays off. With this one, a" if by_chance else "A"
     return Advice(
         f"{doubt}{act[1:]}: {whom}.",

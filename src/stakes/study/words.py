@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from stakes._format import percent
+from stakes._format import known, percent
 from stakes.catalog import list_methods
 from stakes.decision.wording import in_words
 from stakes.measures import Measure
 from stakes.study.columns import DECISION
 
-__all__ = ["decision_words", "model_words", "row_words", "tree_words"]
+__all__ = ["decision_words", "interval_of", "model_words", "row_words", "tree_words"]
 
 # Where the catalogue says more than a reader needs; teams are not in it.
 MODELS = {
@@ -66,3 +66,9 @@ def row_words(row: dict[str, Any], measure: Measure) -> tuple[str, str, str, str
     """Return a row of a leaderboard: the model, how it decides, both of its figures, and the share acted on."""
     figures = measure.write(row["out_of_fold"]), measure.write(row["test"])
     return f"{model_words(row['name'])} ({row['name']})", decision_words(row), *figures, percent(row["acted"])
+
+
+def interval_of(row: dict[str, Any] | None) -> tuple[float, float] | None:
+    """Return the ends of the interval of a figure in a summary; None where they are not known."""
+    low, high = (row or {}).get("low"), (row or {}).get("high")
+    return (low, high) if known(low) and known(high) else None

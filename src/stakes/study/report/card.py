@@ -6,7 +6,7 @@ from typing import Any
 
 from stakes.study.advice import advise
 from stakes.study.report.wording import check_words, count, known, measure_of, money, percent, score, training
-from stakes.study.words import model_words
+from stakes.study.words import interval_of, model_words
 
 __all__ = ["model_card"]
 
@@ -103,10 +103,10 @@ def _figures(summary: Summary) -> Facts:
     facts = [("Expected on new records", advice.expected or "not known")]
     if found is not None and found["chosen"] is not None:
         own = found["chosen"]
-        facts.append(("Cost per record, test", _with_interval(own["cost"] / n, _scaled(own, n))))
+        facts.append(("Cost per record, test", _per_record(own["cost"], own, n)))
         for other in (*found["policies"], *found["rivals"]):
             if other["name"] != own["name"]:
-                saved = _with_interval((other["cost"] - own["cost"]) / n, _scaled(other["saved"], n))
+                saved = _per_record(other["cost"] - own["cost"], other["saved"], n)
                 facts.append((f"Saved per record against {model_words(other['name'])}", saved))
     else:
         facts.append((f"{measure.title}, test", measure.write(chosen["test"])))
@@ -115,13 +115,10 @@ def _figures(summary: Summary) -> Facts:
     return [*facts, ("AUC, test", score(chosen["auc"]))]
 
 
-def _scaled(row: dict[str, Any] | None, n: int) -> tuple[float, float] | None:
-    low, high = (row or {}).get("low"), (row or {}).get("high")
-    return (low / n, high / n) if known(low) and known(high) else None
-
-
-def _with_interval(value: float, between: tuple[float, float] | None) -> str:
-    return money(value) + (f" (95%: {money(between[0])} to {money(between[1])})" if between else "")
+def _per_record(value: float, row: dict[str, Any] | None, n: int) -> str:
+    """Return a total on `n` records as one per record, with the interval that its row has."""
+    between = interval_of(row)
+    return money(value / n) + (f" (95%: {money(between[0] / n)} to {money(between[1] / n)})" if between else "")
 
 
 def _checks(summary: Summary) -> Facts:
@@ -129,11 +126,8 @@ def _checks(summary: Summary) -> Facts:
     if not checks:
         return [("Leaks, identifiers and shifts", "not looked for" if checks is None else "looked for, and none found")]
     about = [": ".join(filter(None, (check_words(check["kind"]), check["column"]))) for check in checks]
-    return [(what, _settled(check["evidence"], check["option"])) for what, check in zip(about, checks, strict=True)]
-
-
-def _settled(evidence: str, option: str | None) -> str:
-    return f"{evidence} ({option})" if option else evidence
+    seen = [check["evidence"] + (f" ({check['option']})" if check["option"] else "") for check in checks]
+    return list(zip(about, seen, strict=True))
 
 
 def _limits(summary: Summary) -> Facts:

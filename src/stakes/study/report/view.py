@@ -12,6 +12,7 @@ from stakes.study.advice import Advice, advise
 from stakes.study.report.card import model_card
 from stakes.study.report.figures import MOST_MODELS, cost_of, figures_of, points_of, threshold_of
 from stakes.study.report.wording import known, measure_of, typeset
+from stakes.study.words import interval_of
 
 __all__ = ["prepare", "printable"]
 
@@ -79,7 +80,7 @@ def _comparison(summary: Summary) -> dict[str, Any] | None:
     rivals = [rival for rival in found["rivals"] if rival["name"] != chosen["name"] or rival["cost"] != chosen["cost"]]
     parts = {"policy": found["policies"], "rival": rivals, "ignoring costs": ignoring}
     others = [other | {"kind": kind} | _against(other, chosen) for kind, part in parts.items() for other in part]
-    own = chosen | {"kind": "chosen", "between": _interval(chosen)}
+    own = chosen | {"kind": "chosen", "between": interval_of(chosen)}
     return {
         "others": others,
         "without_model": min(others[: len(found["policies"])], key=lambda other: other["cost"]),
@@ -89,18 +90,13 @@ def _comparison(summary: Summary) -> dict[str, Any] | None:
 
 def _against(other: Row, chosen: Row) -> Row:
     """Return what the recommended model saves against something else on the test records."""
-    saved, between = other["cost"] - chosen["cost"], _interval(other.get("saved") or {})
+    saved, between = other["cost"] - chosen["cost"], interval_of(other.get("saved"))
     return {
         "saved": saved,
         "share": abs(saved) / other["cost"] if other["cost"] > 0 else None,
         "saved_between": between,
         "by_chance": between is not None and between[0] <= 0 <= between[1],
     }
-
-
-def _interval(row: Row) -> tuple[float, float] | None:
-    low, high = row.get("low"), row.get("high")
-    return (low, high) if known(low) and known(high) else None
 
 
 def _with_bars(rows: list[Row], key: str) -> list[Row]:
@@ -141,14 +137,14 @@ def _with_places(rows: Sequence[Row]) -> list[Row]:
 
     It is the scale of the first rows, where differences matter; what is beyond is at its ends.
     """
-    ends = [end for row in rows[:SCALE_ROWS] for end in _interval(row["difference"] or {}) or ()]
+    ends = [end for row in rows[:SCALE_ROWS] for end in interval_of(row["difference"]) or ()]
     least, most = min([0.0, *ends]), max([0.0, *ends])
 
     def place(value: float) -> float:
         return round(100 * min(max((value - least) / (most - least), 0.0), 1.0), 1)
 
     def places(row: Row) -> dict[str, float] | None:
-        between = _interval(row["difference"] or {})
+        between = interval_of(row["difference"])
         if between is None or least == most:
             return None
         at = place(row["difference"]["value"])
