@@ -441,20 +441,6 @@ def test_the_limit_on_actions_is_drawn(summary: dict[str, Any]) -> None:
     assert [x for x, _ in limit["points"]] == [0.1, 0.1]
 
 
-def test_long_curves_are_thinned_but_keep_their_extremes() -> None:
-    n = 100_000
-    saving = [float(i) for i in range(n)]
-    saving[32_345], saving[54_321] = 1e6, -1e6
-    curve = {"name": "m", "gain": {"share": [i / n for i in range(n)], "saving": saving}}
-    figure = gain_figure([curve])
-    assert figure
-    (line,) = figure["lines"]
-    x, y = zip(*line["points"], strict=True)
-    assert len(x) <= 300
-    assert {max(y), min(y)} == {1e6, -1e6}
-    assert (x[0], x[-1]) == (0.0, pytest.approx(1.0, abs=1e-4))
-
-
 def test_figures_without_points_are_none() -> None:
     curve = {"name": "m", "gain": None, "roc": {"fpr": [], "tpr": []}}
     assert gain_figure([curve]) is None

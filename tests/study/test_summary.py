@@ -15,6 +15,7 @@ from stakes.persist import load
 from stakes.study.data import StudyData
 from stakes.study.files import kinds_of
 from stakes.study.study import Study, StudyResult
+from stakes.study.summary import _thinned
 
 
 class Run(NamedTuple):
@@ -136,3 +137,11 @@ def test_what_an_outcome_reveals_is_not_known_to_the_model_that_is_reported(dono
     point = result.summary["curves"][0]["point"]
     assert point["tpr"] == pytest.approx(outcome[test.target == 1].mean())
     assert point["fpr"] == pytest.approx(outcome[test.target == 0].mean())
+
+
+def test_curves_have_no_more_points_than_can_be_seen_and_keep_their_ends() -> None:
+    kept = _thinned(x=np.arange(100_000.0), y=-np.arange(100_000.0))
+    assert len(kept["x"]) <= 200
+    assert (kept["x"][0], kept["x"][-1]) == (0.0, 99_999.0)
+    assert kept["y"] == [-x for x in kept["x"]]
+    assert _thinned(x=np.arange(200.0))["x"] == list(range(200))

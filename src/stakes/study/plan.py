@@ -160,12 +160,12 @@ def by_promise(units: Sequence[Unit]) -> list[Unit]:
 def _wanted(patterns: Sequence[str]) -> dict[Method, tuple[str, ...]]:
     """Return the ensembles to train, each with the ways in which its members may vote."""
     methods = {method.name: method for method in list_methods() if not method.name.startswith("mc-")}
-    chosen: list[str] = [name for name in RIVALS if name in methods]
+    chosen: list[str] = [*RIVALS]
     for pattern in patterns:
         if pattern == "all":
             found = list(methods)
         elif pattern == "quick":
-            found = [name for name in QUICK if name in methods]
+            found = [*QUICK]
         else:
             found = [name for name in methods if fnmatchcase(name, pattern.removeprefix("mc-"))]
         if not found:

@@ -21,7 +21,6 @@ __all__ = [
 ]
 
 MOST_MODELS = 5  # as many as there are colours in style.css
-MOST_POINTS = 300
 SMALL = 0.2  # an axis of shares is cut where all that is worth seeing lies below
 
 Curve = dict[str, Any]
@@ -71,7 +70,7 @@ def cost_figure(curves: Sequence[Curve]) -> Figure | None:
 def threshold_of(curve: Curve) -> float | None:
     """Return the threshold of a model on the scale of its scores; None where each record has its own."""
     used = curve.get("threshold")
-    return None if used is None or math.isnan(used) else min(max(used, 0.0), 1.0)
+    return min(max(used, 0.0), 1.0) if known(used) else None
 
 
 def cost_of(curve: Curve, points: Points, threshold: float) -> float:
@@ -170,7 +169,7 @@ def _axis(title: str, words: str, limits: Sequence[float], unit: str = "number")
 
 
 def _line(model: int, curve: Curve, points: Points, *, steps: bool = False) -> Line:
-    drawn = [[_short(x), _short(y)] for x, y, *_ in _thinned(points)]
+    drawn = [[_short(x), _short(y)] for x, y, *_ in points]
     return {"model": model, "name": curve["name"], "steps": steps, "points": drawn}
 
 
@@ -180,17 +179,6 @@ def _dot(model: int, curve: Curve, x: float, y: float) -> Line:
 
 def _reference(points: Iterable[tuple[float, float]], style: str) -> Line:
     return {"model": None, "style": style, "points": [[_short(x), _short(y)] for x, y in points]}
-
-
-def _thinned(points: Points) -> Points:
-    """Return no more points than can be seen, with the highest and the lowest among them."""
-    if len(points) <= MOST_POINTS:
-        return points
-    step = (len(points) - 1) / (MOST_POINTS - 3)
-    kept = {round(i * step) for i in range(MOST_POINTS - 2)}
-    heights = [point[1] for point in points]
-    kept |= {heights.index(min(heights)), heights.index(max(heights))}
-    return [points[i] for i in sorted(kept)]
 
 
 def _short(value: float) -> float:
