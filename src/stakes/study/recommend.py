@@ -17,7 +17,7 @@ from stakes.study.leaderboard import ranked, rivals, trained
 from stakes.study.plan import Config
 from stakes.study.words import decision_words, model_words
 
-__all__ = ["Estimate", "Recommendation", "drawn_costs", "interval_of", "recommend"]
+__all__ = ["Estimate", "Recommendation", "drawn_figures", "recommend"]
 
 # Measures that rank models as costs do, on any records.
 BY_COST = ("cost", "profit", "savings", "cost_reduction")
@@ -158,44 +158,22 @@ def _reason(choice: Choice, bootstrap: Bootstrap, rows: list[dict[str, Any]], re
     return f"{found}; {other} is better by {better} out of fold, which is within noise."
 
 
-def interval_of(
-    outcomes: Bools,
-    records: Records,
-    config: Config,
-    groups: Ints | None = None,
-    paid: Floats | float = 0.0,
-) -> list[tuple[float, float]]:
-    """Return the 95% bootstrap interval of each model's figure on records, per record where it is a total.
+def drawn_figures(
+    measure: str, outcomes: Bools, records: Records, seed: int, groups: Ints | None, paid: Floats
+) -> Floats:
+    """Return a figure of each row of outcomes on records drawn with replacement, per record where it is a total.
 
-    All models see the same draws, so that their intervals can be compared. `paid` is what each pays per record for
-    features.
+    All rows see the same draws, so that they can be compared. `paid` is what each pays per record for features. The
+    figures have shape (n_rows, n_draws).
     """
-    rng = np.random.default_rng([config.seed, FIGURES])
-    of_sums = MEASURES[config.measure].of_sums
-    if of_sums is None or not len(outcomes):
-        return []
+    of_sums = MEASURES[measure].of_sums
+    assert of_sums is not None
+    rng = np.random.default_rng([seed, FIGURES])
     block = blocks(len(records), rng, groups)
-    if config.measure == "cost":
+    if measure == "cost":
         candidates: Candidates = MeanLoss(outcomes, records.positive, records.costs, block, paid)
     else:
-        n = len(records) if config.measure == "profit" else 1
+        n = len(records) if measure == "profit" else 1
         amount = amounts(records.positive, records.costs)
         candidates = AnyLoss(outcomes, amount, block, lambda s: of_sums(s) / n, paid)
-    drawn = Bootstrap.of(candidates, rng).drawn
-    return [(float(low), float(high)) for low, high in np.quantile(drawn, [0.025, 0.975], axis=0).T]
-
-
-def drawn_costs(
-    outcomes: Bools,
-    records: Records,
-    config: Config,
-    groups: Ints | None = None,
-    paid: Floats | float = 0.0,
-) -> Floats:
-    """Return the total cost of each row of outcomes on records drawn with replacement, for all on the same draws.
-
-    `paid` is what each row pays per record for features. The costs have shape (n_models, n_draws).
-    """
-    rng = np.random.default_rng([config.seed, FIGURES])
-    candidates = MeanLoss(outcomes, records.positive, records.costs, blocks(len(records), rng, groups), paid)
-    return len(records) * Bootstrap.of(candidates, rng).drawn.T
+    return Bootstrap.of(candidates, rng).drawn.T

@@ -14,17 +14,18 @@ import polars as pl
 
 import stakes
 from stakes._format import percent
+from stakes._typing import Floats
 from stakes.costs import Costs
 from stakes.curves import cost_curve, gain_curve, iso_cost_lines, operating_point, reliability_curve, roc_points
 from stakes.delivered import DeliveredClassifier
 from stakes.measures import MEASURES, Sums, savings_of, sums_of
 from stakes.records import Records
-from stakes.study.columns import DECISION, OUT_OF_FOLD, PARTS, TEST, unpack
+from stakes.study.columns import DECISION, OUT_OF_FOLD, PARTS, TEST, pack, unpack
 from stakes.study.findings import Findings
 from stakes.study.leaderboard import insensitive, ranked, rivals
 from stakes.study.plan import REAL, training_costs
 from stakes.study.playing import playable
-from stakes.study.recommend import drawn_costs, interval_of
+from stakes.study.recommend import Estimate, drawn_figures
 
 __all__ = ["summarise"]
 
@@ -140,24 +141,31 @@ def _board(findings: Findings, part: str) -> list[dict[str, Any]]:
 
     Models whose decisions were not kept, those far behind others of the same ensemble, have no interval and no row.
     """
-    config, test = findings.config, findings.test
+    config = findings.config
     ordered = ranked(findings.table, config, part).with_row_index("rank", offset=1)
     known = ordered.filter(pl.col(f"{TEST}_outcome").is_not_null())
     rows = known.filter((pl.col("rank") <= LISTED) | pl.struct("name").is_first_distinct()).to_dicts()
-    outcomes = unpack([row[f"{TEST}_outcome"] for row in rows], len(test))
-    paid = np.array([row[f"{TEST}_paid"] for row in rows])
-    intervals = interval_of(outcomes, test, config, findings.test_groups(), paid)
-    found: list[Any] = intervals or [None] * len(rows)  # scores have none
+    intervals: list[dict[str, float | None]] = [{"low": None, "high": None}] * len(rows)
+    if rows and MEASURES[config.measure].of_sums is not None:  # scores have none
+        intervals = [_between(drawn) for drawn in _drawn(findings, config.measure, rows)]
     differences = findings.recommendation.differences if findings.recommendation else {}
     return [
         _row(row, findings, interval, differences.get(row["complexity"]))
-        for row, interval in zip(rows, found, strict=True)
+        for row, interval in zip(rows, intervals, strict=True)
     ]
 
 
-def _row(row: dict[str, Any], findings: Findings, interval: Any, difference: Any) -> dict[str, Any]:
+def _drawn(findings: Findings, measure: str, rows: list[dict[str, Any]]) -> Floats:
+    """Return the figures of models on test records drawn with replacement, for all on the same draws."""
+    outcomes = unpack([row[f"{TEST}_outcome"] for row in rows], len(findings.test))
+    paid = np.array([row[f"{TEST}_paid"] for row in rows])
+    return drawn_figures(measure, outcomes, findings.test, findings.config.seed, findings.test_groups(), paid)
+
+
+def _row(
+    row: dict[str, Any], findings: Findings, interval: dict[str, float | None], difference: Estimate | None
+) -> dict[str, Any]:
     config, n = findings.config, len(findings.test)
-    low, high = interval or (None, None)
     return {
         "rank": row["rank"],
         **_identity(row),
@@ -165,8 +173,7 @@ def _row(row: dict[str, Any], findings: Findings, interval: Any, difference: Any
         and row["complexity"] == findings.recommendation.row["complexity"],
         "out_of_fold": _number(row[f"{OUT_OF_FOLD}_{config.measure}"]),
         "test": _number(row[f"{TEST}_{config.measure}"]),
-        "low": low,
-        "high": high,
+        **interval,
         "difference": difference and difference._asdict(),
         "cost": row[f"{TEST}_cost"] * n,
         **{name: row[f"{TEST}_{name}"] for name in ("savings", "tpr", "fpr", "acted", "auc")},
@@ -204,10 +211,8 @@ def _money(findings: Findings) -> dict[str, Any]:
         return money
     # All on the same draws: what is saved is surer than what anything costs.
     known = [(row, money["chosen"]), *((r, p) for r, p in zip(models, priced, strict=True) if r[f"{TEST}_outcome"])]
-    alike = np.repeat([[False], [True]], n, axis=1)
-    outcomes = np.concatenate([alike, unpack([r[f"{TEST}_outcome"] for r, _ in known], n)])
-    paid = np.array([0.0, 0.0, *(r[f"{TEST}_paid"] for r, _ in known)])
-    none, every, own, *drawn = drawn_costs(outcomes, test, config, findings.test_groups(), paid)
+    alike = [{f"{TEST}_outcome": pack(np.full(n, acted)), f"{TEST}_paid": 0.0} for acted in (False, True)]
+    none, every, own, *drawn = n * _drawn(findings, "cost", [*alike, *(r for r, _ in known)])
     money["chosen"] |= _between(own)
     for policy in money["policies"]:
         policy["saved"] = _between((1 - policy["share"]) * none + policy["share"] * every - own)
@@ -242,7 +247,7 @@ def _policies(findings: Findings) -> list[dict[str, Any]]:
     return found
 
 
-def _between(drawn: np.ndarray) -> dict[str, float]:
+def _between(drawn: Floats) -> dict[str, float | None]:
     """Return the 95% interval of a figure on many draws."""
     low, high = np.quantile(drawn, [0.025, 0.975])
     return {"low": float(low), "high": float(high)}
