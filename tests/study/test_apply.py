@@ -307,6 +307,14 @@ def test_what_is_wrong_is_said_in_one_line_and_nothing_is_left(
     assert [file.name for file in tmp_path.iterdir()] == ["new.csv"]
 
 
+def test_a_cluster_is_not_asked_about_no_records(made: Any, tmp_path: Path) -> None:
+    (tmp_path / "new").mkdir()
+    records(5).clear().write_parquet(tmp_path / "new" / "0.parquet")
+    with pytest.raises(StudyError, match="new has no records"):
+        apply_model(made[0], tmp_path / "new", tmp_path / "out", dask="tcp://localhost:1")
+    assert not (tmp_path / "out").exists()
+
+
 def test_an_older_output_stays_as_it_is_where_something_fails(made: Any, tmp_path: Path) -> None:
     good = write(records(100), tmp_path / "good.csv")
     bad = write(records(100).with_columns(monthly_charges=pl.Series([1.0] * 99 + [-1.0])), tmp_path / "bad.csv")

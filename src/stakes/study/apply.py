@@ -212,6 +212,8 @@ def _on_cluster(task: _Task, asked: _Asked, dask: str, progress: Callable[[int],
     records, total = asked.data, Total()
     assert isinstance(records, Dataset)
     sizes = [part.n_records for part in records.parts]
+    if not any(sizes):
+        raise StudyError(f"{records.name} has no records")
     with writing_folder(asked.out) as folder:
         asked = asked._replace(model=asked.model.absolute(), keep=task.keep)
         items = [(i, sum(sizes[:i]) + 1, folder / f"part-{i:05d}.parquet") for i, size in enumerate(sizes) if size]
@@ -221,8 +223,6 @@ def _on_cluster(task: _Task, asked: _Asked, dask: str, progress: Callable[[int],
                 task.watch.merge(watch)
             if progress is not None:
                 progress(total.n_records)
-    if not total.n_records:
-        raise StudyError(f"{records.name} has no records")
     return total
 
 
