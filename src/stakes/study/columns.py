@@ -28,6 +28,7 @@ __all__ = [
     "OUT_OF_FOLD",
     "PARTS",
     "TEST",
+    "TOTALS",
     "cut_of",
     "decision_of",
     "figures",

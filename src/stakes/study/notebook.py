@@ -9,7 +9,7 @@ from typing import Any
 from stakes.measures import MEASURES
 from stakes.study.advice import advise
 from stakes.study.leaderboard import best_of_each
-from stakes.study.words import row_words
+from stakes.study.words import figure_words, row_words
 
 __all__ = ["study_html"]
 
@@ -19,8 +19,7 @@ ROWS = 5
 def study_html(summary: dict[str, Any], report: Path) -> str:
     """Return what a study found as a fragment of HTML."""
     advice, measure = advise(summary), MEASURES[summary["question"]["measure"]]
-    per = " per record" if measure.name in ("cost", "profit") else ""
-    headings = ("model", "acts on", f"{measure.words}{per}, out of fold", "on test records", "acted on")
+    headings = ("model", "acts on", f"{figure_words(measure)}, out of fold", "on test records", "acted on")
     rows = []
     for row in best_of_each(summary["leaderboards"]["out_of_fold"], ROWS):
         model, *rest = row_words(row, measure)

@@ -14,7 +14,7 @@ from stakes.catalog import MethodTable
 from stakes.measures import MEASURES
 from stakes.study.advice import headline
 from stakes.study.leaderboard import best_of_each
-from stakes.study.words import row_words
+from stakes.study.words import figure_words, row_words
 
 if TYPE_CHECKING:
     from stakes.study.study import StudyResult
@@ -59,12 +59,11 @@ def _board(summary: dict[str, Any]) -> Table:
     """Return the best row of each name, and the recommended one."""
     question = summary["question"]
     measure = MEASURES[question["measure"]]
-    per = " per record" if measure.name in ("cost", "profit") else ""
     table = Table(
         box=SIMPLE,
         pad_edge=False,
         collapse_padding=True,
-        title=f"the best of {question['n_models']:,} models: {measure.words}{per} (* is recommended)",
+        title=f"the best of {question['n_models']:,} models: {figure_words(measure)} (* is recommended)",
     )
     for heading, justify in HEADINGS.items():
         table.add_column(heading, justify=justify)  # type: ignore[arg-type]

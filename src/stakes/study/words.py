@@ -8,9 +8,9 @@ from stakes._format import known, percent
 from stakes.catalog import list_methods
 from stakes.decision.wording import in_words
 from stakes.measures import Measure
-from stakes.study.columns import DECISION
+from stakes.study.columns import DECISION, TOTALS
 
-__all__ = ["decision_words", "interval_of", "model_words", "row_words", "tree_words"]
+__all__ = ["decision_words", "figure_words", "interval_of", "model_words", "row_words", "tree_words"]
 
 # Where the catalogue says more than a reader needs; teams are not in it.
 MODELS = {
@@ -66,6 +66,11 @@ def row_words(row: dict[str, Any], measure: Measure) -> tuple[str, str, str, str
     """Return a row of a leaderboard: the model, how it decides, both of its figures, and the share acted on."""
     figures = measure.write(row["out_of_fold"]), measure.write(row["test"])
     return f"{model_words(row['name'])} ({row['name']})", decision_words(row), *figures, percent(row["acted"])
+
+
+def figure_words(measure: Measure) -> str:
+    """Return what the figures of a leaderboard are."""
+    return f"{measure.words} per record" if measure.name in TOTALS else measure.words
 
 
 def interval_of(row: dict[str, Any] | None) -> tuple[float, float] | None:

@@ -12,6 +12,7 @@ import polars as pl
 from stakes._typing import Floats
 from stakes.exceptions import StudyError
 from stakes.measures import MEASURES
+from stakes.study.columns import TOTALS
 from stakes.study.comparison.components import Component, components_of
 from stakes.study.comparison.figures import Source, figures_of, read_studies
 from stakes.study.comparison.statistics import (
@@ -28,8 +29,6 @@ __all__ = ["Comparison", "Place", "compare"]
 
 # Figures that differ by less are equal in practice: one point of savings, or of a rate.
 ROPE = 0.01
-# Amounts of different data sets are not of the same money, or of as many records.
-IN_MONEY = ("cost", "profit")
 
 
 @dataclass(frozen=True)
@@ -125,7 +124,8 @@ def compare(
     >>> found.figures.shape[0]
     2
     """
-    comparable = [name for name, known in MEASURES.items() if known.compares and name not in IN_MONEY]
+    # Amounts of different data sets are not of the same money, or of as many records.
+    comparable = [name for name, known in MEASURES.items() if known.compares and name not in TOTALS]
     if measure not in comparable:
         raise StudyError(f"methods cannot be compared by {measure!r}: choose one of {', '.join(comparable)}")
     sources = read_studies([Path(study) for study in studies], measure)
