@@ -151,16 +151,18 @@ class Watch:
                 texts = column.cast(pl.String).drop_nulls()
                 new = texts.filter(~texts.is_in(about["texts"]))
                 if len(new):
-                    before = self._unseen.get(name, Unseen(name, 0, new[0]))
-                    self._unseen[name] = before._replace(n_records=before.n_records + len(new))
+                    self._add_unseen(Unseen(name, len(new), new[0]))
 
     def merge(self, other: Watch) -> None:
         """Add the counts of other records against the same profile."""
         for name, counts in other._counts.items():
             self._counts[name] += counts
-        for name, new in other._unseen.items():
-            before = self._unseen.get(name, new._replace(n_records=0))
-            self._unseen[name] = before._replace(n_records=before.n_records + new.n_records)
+        for new in other.unseen():
+            self._add_unseen(new)
+
+    def _add_unseen(self, new: Unseen) -> None:
+        before = self._unseen.get(new.column, new._replace(n_records=0))
+        self._unseen[new.column] = before._replace(n_records=before.n_records + new.n_records)
 
     def unseen(self) -> list[Unseen]:
         """Return the columns with texts that were in no training record."""
