@@ -28,13 +28,12 @@ import narwhals as nw
 import numpy as np
 import polars as pl
 from joblib import cpu_count
-from numpy.typing import NDArray
 
 import stakes
 from stakes._atomic import PARTIAL
 from stakes._dates import with_parts
 from stakes._expressions import parse
-from stakes._typing import Bools, Floats, Indices
+from stakes._typing import Bools, Floats, Indices, Uint64s
 from stakes.costs import Costs
 from stakes.exceptions import StudyError
 from stakes.pool import Pool, PoolWriter
@@ -123,7 +122,7 @@ class Parts:
         return part
 
 
-def _uniform(numbers: NDArray[np.uint64]) -> Floats:
+def _uniform(numbers: Uint64s) -> Floats:
     """Return numbers from 0 to 1 that look drawn at random, each made of a whole number (SplitMix64)."""
     with np.errstate(over="ignore"):
         z = (numbers + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)

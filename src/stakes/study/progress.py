@@ -7,7 +7,6 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from statistics import median
-from types import TracebackType
 from typing import Any, Self
 
 import polars as pl
@@ -67,9 +66,7 @@ class Progress:
             self._task = self._bar.add_task("ensembles", total=self.total, said="")
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: object, *error: object) -> None:
         if self._bar is not None:
             self._bar.stop()
         if self.mode == "plain" and kind is None:

@@ -13,7 +13,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures.process import BrokenProcessPool
-from functools import partial
+from functools import cache, partial
 from pickle import PicklingError
 from typing import Any, TypeVar
 
@@ -94,15 +94,9 @@ def _check_version(here: str | Exception, wanted: str, worker: str) -> None:
         raise StudyError(f"the worker {worker} has stakes {here}, and the study is of {wanted}: install the same there")
 
 
-_watching = False
-
-
+@cache
 def _end_with(parent: int) -> None:
     """End this process soon after its parent: a worker would wait for tasks from nobody, and keep its memory."""
-    global _watching
-    if _watching:
-        return
-    _watching = True
 
     def watch() -> None:
         while os.getppid() == parent:
