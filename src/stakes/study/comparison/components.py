@@ -73,7 +73,7 @@ def components_of(sources: Sequence[Source], measure: str, seed: int = 0) -> lis
     parts = [np.flatnonzero(number == k) for k in range(int(number.max()) + 1)]
     # A data set's contribution to the normal equations: to draw a data set again is to add it again.
     X = np.column_stack([np.ones(len(table)), *(columns for _, (_, columns) in design), table["rank"].to_numpy()])
-    moments = np.stack([X[rows].T @ X[rows] for rows in parts])
+    moments = np.stack([some.T @ some for some in (X[rows] for rows in parts)])
     ends = np.cumsum([1, *(columns.shape[1] for _, (_, columns) in design)])
     slices = [slice(start, end) for start, end in pairwise(ends)]
     rng = np.random.default_rng(seed)
