@@ -43,10 +43,33 @@ FEWEST_FOR_THREADS = 1 << 14
 
 
 class Stump(NamedTuple):
-    """A tree of one split, or of none; and the leaf that each record is in."""
+    """A tree of one split, or of none; and the leaf that each record is in, until another stump is grown."""
 
     nodes: Nodes
     leaf: Int32s
+
+
+@kernel
+def _arrange(bins: Uint64s, positive: Bytes, place: Int32s, words: Uint64s) -> int:
+    """Put each record in its place, negatives first and otherwise in their order; return how many there are of these.
+
+    Without copies in between: of many records, getting the memory for one takes longer than filling it.
+    """
+    n_negative = np.int64(0)
+    for i in range(positive.shape[0]):
+        n_negative += positive[i] == 0
+    below, above = np.int64(0), n_negative
+    for i in range(positive.shape[0]):
+        at = below
+        if positive[i] == 0:
+            below += 1
+        else:
+            at = above
+            above += 1
+        place[i] = at
+        for block in range(words.shape[0]):
+            words[block, at] = bins[i, block]
+    return n_negative
 
 
 @kernel
@@ -132,16 +155,15 @@ class Stumps:
         check_criterion(settings.criterion)
         assert settings.max_depth == 1
         assert settings.criterion != GAIN_RATIO
-        order = np.argsort(positive, kind="stable")
-        self.place = np.empty(order.size, np.int32)
-        self.place[order] = np.arange(order.size, dtype=np.int32)
+        self.place = np.empty(positive.size, np.int32)
         # One row per block of features.
-        self.words = np.ascontiguousarray(np.ascontiguousarray(bins).view(np.uint64)[order].T)
-        self.n_negative = np.int64(np.count_nonzero(positive == 0))
+        self.words = np.empty((bins.shape[1] // FEATURES_PER_WORD, positive.size), np.uint64)
+        self.n_negative = _arrange(np.ascontiguousarray(bins).view(np.uint64), positive, self.place, self.words)
         self.feature_bins = feature_bins
         self.settings = settings
         self.once = np.ones(positive.size, np.int32)
         self.payload = np.empty(positive.size, np.int64)
+        self.leaf = np.empty(positive.size, np.int32)
         self.hist = np.empty((len(self.words), FEATURES_PER_WORD, 2 * BINS), np.int64)
         self.each = each if positive.size >= FEWEST_FOR_THREADS else map
 
@@ -161,7 +183,8 @@ class Stumps:
         whole = _sums(self.hist[0, 0].reshape(2, BINS), count_bits)
         if not self._worth(best, *whole):
             root = _nodes(*whole, scale)
-            return Stump(root, np.zeros(self.place.size, np.int32))
+            self.leaf[:] = 0
+            return Stump(root, self.leaf)
         return self._split(best, whole, scale, count_bits)
 
     def _worth(self, best: Split, count: Ints, weight: Ints) -> bool:
@@ -203,9 +226,8 @@ class Stumps:
             nodes.category_set[0] = 0
             bits = np.packbits(np.where(seen, goes_left, missing == LEFT), bitorder="little")
             nodes = nodes._replace(categories_left=bits.view("<u8").astype(np.uint64).reshape(1, 4))
-        leaf = np.empty(self.place.size, np.int32)
-        _route(self.words, block, j, self.place, goes_left, leaf)
-        return Stump(nodes, leaf)
+        _route(self.words, block, j, self.place, goes_left, self.leaf)
+        return Stump(nodes, self.leaf)
 
 
 def _sums(hist: Ints, count_bits: int) -> tuple[Ints, Ints]:
