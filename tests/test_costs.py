@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from stakes import Costs
+from stakes._rows import RECORDS_PER_PART
 from stakes.costs import per_record
 from stakes.exceptions import CostsError
 
@@ -93,6 +94,21 @@ def test_negative_says_how_many_and_the_first():
 def test_negative_after_reduction_says_the_formula():
     with pytest.raises(CostsError, match=r"^fp_cost - tn_cost .* row 0, -1\. .*check the signs, or clip it at 0$"):
         Costs(fp=1, fn=1, tn=2)
+
+
+@pytest.mark.parametrize(
+    ("bad", "why"),
+    [
+        (np.nan, r"is not finite in 2 records: the first is row 40000, nan"),
+        (1e-200, r"is neither 0 nor between .* in 2 records: the first is row 40000, "),
+        (-1.0, r"is negative in 2 records: the first is row 40000, -1\."),
+    ],
+)
+def test_rows_are_told_by_their_number_among_many(bad, why):
+    many = np.ones(3 * RECORDS_PER_PART)
+    many[[40_000, 70_000]] = bad
+    with pytest.raises(CostsError, match=rf"^fp_cost {why}"):
+        Costs(fp=many, fn=1.0)
 
 
 @pytest.mark.parametrize("name", ["fp", "fn", "tp", "tn"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import narwhals as nw
@@ -10,7 +11,19 @@ import polars as pl
 from numpy.typing import NDArray
 from scipy import sparse
 
-__all__ = ["append_rows", "as_table", "fresh_index", "is_sparse", "take_columns", "take_rows"]
+__all__ = ["append_rows", "as_table", "fresh_index", "is_sparse", "parts", "take_columns", "take_rows"]
+
+# What is computed in passing of so many records stays in the cache.
+RECORDS_PER_PART = 1 << 15
+
+
+def parts(n: int) -> Iterator[slice]:
+    """Yield slices of `n` records, to compute on one after the other.
+
+    Arrays of many records that are needed in passing only take longer to get from the system than to fill.
+    """
+    for start in range(0, n, RECORDS_PER_PART):
+        yield slice(start, min(start + RECORDS_PER_PART, n))
 
 
 def is_sparse(X: Any) -> bool:

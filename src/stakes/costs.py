@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from stakes._rows import parts
 from stakes.exceptions import CostsError
 
 __all__ = ["Costs"]
@@ -228,9 +230,8 @@ def _numbers(value: ArrayLike, argument: str, *, may_be_nan: bool = False) -> ND
             ) from None
     else:
         numbers = np.array(raw, dtype=np.float64)  # a copy: costs outlive the caller's array
-    finite = np.isfinite(numbers) | (may_be_nan & np.isnan(numbers))
-    if not finite.all():
-        bad_rows = np.flatnonzero(~np.atleast_1d(finite))
+    bad_rows = _rows_where(lambda part: ~(np.isfinite(part) | (may_be_nan & np.isnan(part))), numbers)
+    if bad_rows.size:
         value_at = np.atleast_1d(numbers)[bad_rows[0]]
         raise CostsError(
             f"{argument} is not finite in {_records(bad_rows.size)}: the first is row {bad_rows[0]}, {value_at}"
@@ -240,8 +241,10 @@ def _numbers(value: ArrayLike, argument: str, *, may_be_nan: bool = False) -> ND
 
 def _in_range(value: ArrayLike, argument: str) -> NDArray[np.float64]:
     numbers = _numbers(value, argument)
-    size = np.abs(np.atleast_1d(numbers))
-    bad = np.flatnonzero((size > LARGEST) | (size < SMALLEST) & (size > 0))
+    bad = _rows_where(
+        lambda part: (np.abs(part) > LARGEST) | (np.abs(part) < SMALLEST) & (part != 0),
+        numbers,
+    )
     if bad.size:
         first = np.atleast_1d(numbers)[bad[0]]
         raise CostsError(
@@ -249,6 +252,15 @@ def _in_range(value: ArrayLike, argument: str) -> NDArray[np.float64]:
             f"row {bad[0]}, {first:g}. Give all costs in another unit: only their ratios matter"
         )
     return numbers
+
+
+def _rows_where(
+    test: Callable[..., NDArray[np.bool_]], numbers: NDArray[np.float64], *others: NDArray[np.float64]
+) -> NDArray[np.intp]:
+    """Return the rows that a test is true of: part by part, as it is hardly ever true."""
+    arrays = np.broadcast_arrays(*map(np.atleast_1d, (numbers, *others)))
+    found = [rows.start + np.flatnonzero(test(*(array[rows] for array in arrays))) for rows in parts(arrays[0].size)]
+    return np.concatenate(found) if found else np.empty(0, np.intp)
 
 
 def _number(value: object) -> float:
@@ -289,22 +301,23 @@ def _reduced(given: dict[str, NDArray[np.float64]]) -> tuple[Cost, Cost]:
 
     Where even a positive costs more if it is acted on, acting is never worth it: a miss costs nothing, and T_cs is 1.
     """
-    fp, fn = given["fp"] - given["tn"], given["fn"] - given["tp"]
-    _check_not_negative(fp, fp < 0, "fp_cost", "tn_cost" if given["tn"].any() else None)
+    fp, fn = _less(given["fp"], given["tn"]), _less(given["fn"], given["tp"])
+    _check_not_negative(fp, _rows_where(lambda fp: fp < 0, fp), "fp_cost", "tn_cost" if given["tn"].any() else None)
     # A negative cost that nothing was subtracted from has the wrong sign.
-    _check_not_negative(fn, (fn < 0) & (given["tp"] == 0), "fn_cost", None)
-    never = fn < 0
-    if never.any():
-        fp, fn = np.where(never & (fp == 0), -fn, fp), np.maximum(fn, 0.0)
+    _check_not_negative(fn, _rows_where(lambda fn, tp: (fn < 0) & (tp == 0), fn, given["tp"]), "fn_cost", None)
+    if _rows_where(lambda fn: fn < 0, fn).size:
+        fp, fn = np.where((fn < 0) & (fp == 0), -fn, fp), np.maximum(fn, 0.0)
     return (fp if fp.ndim else float(fp)), (fn if fn.ndim else float(fn))
 
 
-def _check_not_negative(
-    reduced: NDArray[np.float64], negative: NDArray[np.bool_], wrong: str, right: str | None
-) -> None:
-    bad = np.flatnonzero(np.atleast_1d(negative))
+def _less(cost: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return `cost - right`: the array itself, where nothing is subtracted from all of it."""
+    return cost if right.ndim == 0 and right == 0 else cost - right
+
+
+def _check_not_negative(reduced: NDArray[np.float64], bad: NDArray[np.intp], wrong: str, right: str | None) -> None:
     if bad.size:
-        first = np.broadcast_to(reduced, np.atleast_1d(negative).shape)[bad[0]]
+        first = np.atleast_1d(reduced)[bad[0]]
         raise CostsError(
             f"{wrong if right is None else f'{wrong} - {right}'} is negative in {_records(bad.size)}: the first is row "
             f"{bad[0]}, {first:g}. A mistake must cost at least as much as the right decision: check the signs, or "

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import warnings
 from collections.abc import Callable
+from math import fsum
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import expit
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
+from sklearn.ensemble import AdaBoostClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.isotonic import IsotonicRegression
@@ -24,10 +26,11 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from stakes import CostBaggingClassifier, Costs, CostTreeClassifier, Decision
+from stakes._rows import RECORDS_PER_PART
 from stakes.boosting import RULES, CostBoostClassifier
 from stakes.boosting.learners import BoostedTrees
 from stakes.boosting.loop import DONE, LARGE, PERFECT, USELESS, shares
-from stakes.boosting.rules import make_rule
+from stakes.boosting.rules import make_rule, total
 from stakes.exceptions import CostsNeededError, DecisionError, FewRoundsWarning, OneClassWarning
 from stakes.metrics import tuned_threshold
 from stakes.records import Records
@@ -341,6 +344,25 @@ def test_stumps_of_scikit_learn_make_the_same_ensemble(small: Any) -> None:
         _ = theirs.feature_importances_
     for one, other in zip(ours, theirs, strict=True):
         np.testing.assert_array_equal(one.predict(small.X), other.predict(small.X))
+
+
+def test_many_records_make_the_ensemble_of_scikit_learn() -> None:
+    # More than are computed on at once, and of so few values that both see the same cuts.
+    rng = np.random.default_rng(5)
+    X = rng.integers(0, 40, (2 * RECORDS_PER_PART + 77, 4)).astype(np.float64)
+    y = rng.random(len(X)) < expit(X[:, 0] / 8 - X[:, 1] / 12)
+    ours = few(n_estimators=6, decision=HALF).fit(X, y)
+    theirs = AdaBoostClassifier(DecisionTreeClassifier(max_depth=1), n_estimators=6, random_state=0).fit(X, y)
+    assert_allclose(ours.estimator_errors_, theirs.estimator_errors_, rtol=1e-9)
+    assert_array_equal(ours.predict(X), theirs.predict(X))
+
+
+@pytest.mark.parametrize("n", [1, 1000, RECORDS_PER_PART + 1, 5 * RECORDS_PER_PART + 13])
+def test_total_of_many_records_is_their_sum(n: int) -> None:
+    rng = np.random.default_rng(n)
+    weight, margin = rng.random(n), rng.normal(size=n)
+    assert_allclose(total(weight, margin), fsum(weight * margin), rtol=1e-12)
+    assert_allclose(total(weight, lambda rows: 1 - margin[rows]), fsum(weight * (1 - margin)), rtol=1e-12)
 
 
 @pytest.mark.parametrize("sampling", [None, pytest.param("under", marks=pytest.mark.slow), "smote"])

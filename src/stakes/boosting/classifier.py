@@ -20,6 +20,7 @@ from stakes._learners import ModelLearner
 from stakes._member_classifier import ValidationRecords
 from stakes._members import LeafAssignment, ModelMembers, TreeMembers
 from stakes._progress import progress
+from stakes._rows import parts
 from stakes._typing import Bools, Floats
 from stakes._validation import number
 from stakes.boosting.learners import BoostedModels, BoostedTrees
@@ -282,9 +283,14 @@ class CostBoostClassifier(EnsembleClassifier):
     def _vote(self, records: Records) -> Callable[[Members, LeafAssignment, Floats], tuple[Floats, float | None]]:
         """Return how a member votes on the training records, from -1 to 1, as it does later; and its own threshold."""
         if self.decision is None or self.decision.member == "label":
-            if self._rule().confident:
-                return lambda _, assignment, __: (_signs(assignment, assignment.leaves.probability("frequency")), None)
-            return lambda _, assignment, __: (_signs(assignment, assignment.leaves.label), None)
+            confident, votes = self._rule().confident, np.empty(len(records))
+
+            def cast(member: Members, assignment: LeafAssignment, weight: Floats) -> tuple[Floats, None]:
+                leaves = assignment.leaves
+                _cast_signs(votes, assignment, leaves.probability("frequency") if confident else leaves.label)
+                return votes, None
+
+            return cast
         decision = Decision(leaf=self.decision.leaf, member=self.decision.member, vote_weight="equal")
         tuned_on = records if self.validation_ is None else self.validation_.records
 
@@ -453,10 +459,11 @@ def _amounts(records: Records, draws: Draws | None, member: str) -> Floats | Non
     return np.where(amount > 0, amount / amount.max(), 1.0) if amount.any() else np.ones_like(amount)
 
 
-def _signs(assignment: LeafAssignment, positive: NDArray[Any]) -> Floats:
-    """Return the votes of one member, 1 for sure of positive and -1 for sure of negative, by those of its leaves."""
-    votes: Floats = (2.0 * positive - 1.0).take(assignment.ids[:, 0])
-    return votes
+def _cast_signs(votes: Floats, assignment: LeafAssignment, positive: NDArray[Any]) -> None:
+    """Write the votes of one member, 1 for sure of positive and -1 for sure of negative, by those of its leaves."""
+    of_leaf, ids = 2.0 * positive - 1.0, assignment.ids[:, 0]
+    for rows in parts(ids.size):
+        votes[rows] = of_leaf.take(ids[rows])
 
 
 def _votes(rule: Rule, alpha: Floats) -> Votes:

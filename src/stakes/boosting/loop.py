@@ -72,26 +72,31 @@ def boost(
     from.
     """
     if last is None:
-        start = rule.start(records) + (0.0 if records.weight is None else np.log(records.weight))
+        start = rule.start(records)
+        if records.weight is not None:
+            start = start + np.log(records.weight)
         last = Boosted([], [], [], [], DONE, start)
     members, alphas, errors, thresholds = [*last.members], [*last.alphas], [*last.errors], [*last.thresholds]
     stop_reason, log_weight = last.stop_reason, last.log_weight.copy()
     focus = rule.focus(records)
+    # The same arrays in all rounds: of many records, to get new memory takes longer than to compute what is put there.
+    weight, log_fit, fit, margin = (np.empty_like(log_weight) for _ in range(4))
     for _ in rounds:
-        weight, log_total = shares(log_weight)
+        weight, log_total = shares(log_weight, weight)
         log_weight -= log_total
-        log_fit, fit = log_weight, weight
-        if focus is not None:
-            log_fit = log_weight + focus
-            fit, _ = shares(log_fit)
+        if focus is None:
+            log_fit, fit = log_weight, weight
+        else:
+            np.add(log_weight, focus, out=log_fit)
+            fit, _ = shares(log_fit, fit)
         for _ in range(tries):
             member, assignment = learner.fit(log_fit, fit)
             votes, threshold = vote(member, assignment, weight)
-            margin = records.sign * votes
+            np.multiply(records.sign, votes, out=margin)
             alpha = rule.vote_weight(records, weight, margin)
             if alpha > NOTHING:
                 break
-        error = total(weight, 1 - margin) / 2
+        error = total(weight, lambda rows: 1 - margin[rows]) / 2
         if alpha <= NOTHING:
             stop_reason, alpha = USELESS, 1.0
             if members:
@@ -111,15 +116,16 @@ def boost(
     return Boosted(members, alphas, errors, thresholds, stop_reason, log_weight)
 
 
-def shares(log_weight: Floats) -> tuple[Floats, float]:
-    """Return weights that sum to 1, and the logarithm of what they summed to.
+def shares(log_weight: Floats, out: Floats | None = None) -> tuple[Floats, float]:
+    """Return weights that sum to 1, in the array `out` if there is one, and the logarithm of what they summed to.
 
     Relative to the largest, so that none overflows. Where there is no weight at all, all records share equally.
     """
     largest = log_weight.max()
     if largest == -inf:
         return np.full(log_weight.size, 1 / log_weight.size), 0.0
-    weight = np.exp(log_weight - largest)
+    weight = np.subtract(log_weight, largest, out=out)
+    np.exp(weight, out=weight)
     whole = weight.sum()
     weight /= whole
     return weight, float(largest + np.log(whole))
