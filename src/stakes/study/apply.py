@@ -386,7 +386,8 @@ class _Task:
             raise StudyError(f"the model cannot decide on the records of {self.data.name} ({why})") from error
         n = len(batch)
         found: dict[str, Any] = {
-            "decision": np.where(positive, self.labels[1], self.labels[0]),
+            # Numpy would make texts of the longer label's length, and polars take them apart again.
+            "decision": pl.Series(self.labels, dtype=pl.String).gather(positive.astype(np.uint32)),
             "score": score,
             "threshold": threshold,
         }
