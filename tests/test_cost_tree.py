@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from fractions import Fraction
 from itertools import product
@@ -334,6 +335,16 @@ def test_money_is_shown_where_costs_acted_only(holes: Any) -> None:
     assert "cost" not in plain.export_text()
     by_cost = CostTreeClassifier(max_depth=2, pruning="reduced_error", pruning_measure="cost", validation=None)
     assert "other label" in by_cost.fit(holes.X, holes.y, **holes.costs).export_text()
+
+
+@pytest.mark.parametrize(("fp", "fn"), [(1.0, 4.0), (4.0, 1.0), (1.0, 1e6), (1e6, 1.0)])
+def test_labels_in_the_text_are_the_decisions_of_a_tuned_threshold(holes: Any, fp: float, fn: float) -> None:
+    tree = CostTreeClassifier(max_depth=3, validation=None, decision=Decision(threshold="tuned"))
+    acts = tree.fit(holes.X, holes.y, fp_cost=fp, fn_cost=fn).predict(holes.X)
+    words = re.findall(r"\n(\d+) \[label=.*\\n([01])\"", tree.export_graphviz())
+    labels = {int(node): int(label) for node, label in words}
+    assert len(labels) == 2 * tree.get_n_leaves() - 1
+    assert [labels[node] for node in tree.apply(holes.X).tolist()] == acts.tolist()
 
 
 def test_exports_take_the_options_of_the_engine(holes: Any) -> None:

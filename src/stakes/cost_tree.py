@@ -25,7 +25,7 @@ from stakes.feature_costs import FeatureCosts
 from stakes.records import Records
 from stakes.tree.binning import MAX_BINS, Binning
 from stakes.tree.criteria import CRITERIA
-from stakes.tree.export import export_graphviz, export_text
+from stakes.tree.export import cut_at, export_graphviz, export_text
 from stakes.tree.leaves import LEAVES
 from stakes.tree.nodes import Nodes
 from stakes.tree.prices import TRADE_OFFS
@@ -300,7 +300,10 @@ class CostTreeClassifier(MemberClassifier):
 
     def _drawn(self) -> tuple[Nodes, Binning]:
         check_is_fitted(self)
-        return self.members_.trees.nodes, self.binning_
+        nodes = self.members_.trees.nodes
+        if self.decision_.threshold == "tuned" and not self.recipe().uses_costs:
+            nodes = cut_at(nodes, float(self.cut_.thresholds()))
+        return nodes, self.binning_
 
     def _named(self, options: dict[str, Any]) -> dict[str, Any]:
         named = {"class_names": tuple(self._class_labels), "weights": "cost" if self.recipe().uses_costs else "count"}

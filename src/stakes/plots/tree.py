@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils.validation import check_is_fitted
 
 from stakes.cost_tree import CostTreeClassifier
 from stakes.costs import Costs
@@ -162,8 +161,7 @@ class CostTreeDisplay:
         """
         if not isinstance(estimator, CostTreeClassifier):
             raise TypeError(f"{type(estimator).__name__} is not a CostTreeClassifier: only its trees can be drawn")
-        check_is_fitted(estimator)
-        nodes = estimator.members_.trees.nodes
+        nodes, _ = estimator._drawn()
         weights: Weights = "cost" if estimator.recipe().uses_costs else "count"
         positive = base.positive_class(estimator)
         if X is not None:

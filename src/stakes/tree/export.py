@@ -14,7 +14,7 @@ from stakes._typing import Int32s
 from stakes.tree.binning import Binning
 from stakes.tree.nodes import Nodes
 
-__all__ = ["Weights", "export_graphviz", "export_text"]
+__all__ = ["Weights", "cut_at", "export_graphviz", "export_text"]
 
 Weights = Literal["count", "weight", "cost"]
 """What ``nodes.weights`` are: counts of records once more, weights, or costs."""
@@ -136,6 +136,16 @@ def export_graphviz(
             parent = words.parent[node]
             lines.append(f"{parent} -> {node} [label={_quoted(['yes' if node == nodes.left[parent] else 'no'])}];")
     return "\n".join([*lines, "}"])
+
+
+def cut_at(nodes: Nodes, threshold: float) -> Nodes:
+    """Return the nodes with weights by which labels are positive where the share of positives is above a threshold."""
+    negatives, positives = nodes.counts.T
+    if 0.0 <= threshold < 1.0:
+        weights = np.column_stack([threshold * negatives, (1.0 - threshold) * positives])
+    else:  # all or none are positive
+        weights = (negatives + positives)[:, None] * np.array([threshold >= 1.0, threshold < 0.0])
+    return nodes._replace(weights=weights)
 
 
 def _visit(nodes: Nodes, max_depth: int | None) -> Iterator[tuple[int, int, bool]]:
