@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -9,6 +11,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
 from stakes import CostBaggingClassifier, CostBoostClassifier, CostTreeClassifier, Decision, MetaCostClassifier
+from stakes.metacost import clear_threshold
+from stakes.metrics import total_cost
 
 
 @pytest.fixture(scope="module")
@@ -150,3 +154,95 @@ def test_records_too_few_for_folds_are_relabelled_by_the_teacher():
     X, y = np.arange(8.0).reshape(-1, 1), np.array([0, 0, 0, 0, 0, 0, 0, 1])
     clf = MetaCostClassifier(CostTreeClassifier(), random_state=0).fit(X, y)
     np.testing.assert_array_equal(clf.relabelled_, y)
+
+
+class Timid(Oracle):
+    """A teacher that acts on the first three of ten records of a region, which is worth acting on as a whole."""
+
+    def fit(self, X, y, fp_cost=None, fn_cost=None, sample_weight=None):
+        return super().fit(X, y)
+
+    def predict(self, X, fp_cost=None, fn_cost=None):
+        return ((X[:, 0] > 0) & (np.arange(len(X)) % 10 < 3)).astype(int)
+
+
+def half_known(n=1000):
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.permutation(n) - n / 2 + 0.5, rng.normal(size=n)])
+    return X, ((X[:, 0] > 0) & (rng.random(n) < 0.4)).astype(int)
+
+
+def test_a_leaf_that_the_teacher_acts_on_in_part_is_decided_by_what_that_is_worth():
+    """A majority would act on none, however dear the positives are."""
+    X, y = half_known()
+    acted = MetaCostClassifier(Timid(), out_of_bag=False).fit(X, y, fp_cost=1.0, fn_cost=20.0).predict(X)
+    assert (acted[X[:, 0] > 0] == 1).mean() > 0.9
+    assert (acted[X[:, 0] < 0] == 0).all()
+    cheap = MetaCostClassifier(Timid(), out_of_bag=False).fit(X, y, fp_cost=20.0, fn_cost=1.0).predict(X)
+    assert (cheap == 0).all()
+
+
+def test_the_unit_of_costs_and_the_name_of_the_positive_class_change_no_decision_of_the_pupil():
+    X, y = half_known()
+    costs = {"fp_cost": 1.0, "fn_cost": np.random.default_rng(1).lognormal(2, 1, y.size)}
+    usual = MetaCostClassifier(CostTreeClassifier(min_samples_leaf=5), random_state=0).fit(X, y, **costs)
+    for unit in (100.0, 0.01):
+        other = MetaCostClassifier(CostTreeClassifier(min_samples_leaf=5), random_state=0)
+        other.fit(X, y, **{name: cost * unit for name, cost in costs.items()})
+        np.testing.assert_array_equal(other.predict(X), usual.predict(X))
+    named = MetaCostClassifier(CostTreeClassifier(min_samples_leaf=5), pos_label="a", random_state=0)
+    named.fit(X, np.where(y == 1, "a", "b"), **costs)
+    np.testing.assert_array_equal(named.predict(X) == "a", usual.predict(X) == 1)
+
+
+def test_a_record_that_weighs_nothing_has_no_say_in_the_threshold():
+    X, y = half_known()
+    weight = np.where(X[:, 0] > 0, 1.0, 0.0)
+    wrong = np.where(X[:, 0] > 0, y, 1)
+    costs = {"fp_cost": 1.0, "fn_cost": 20.0, "sample_weight": weight}
+    one = MetaCostClassifier(Timid(), out_of_bag=False, random_state=0).fit(X, y, **costs)
+    other = MetaCostClassifier(Timid(), out_of_bag=False, random_state=0).fit(X, wrong, **costs)
+    np.testing.assert_array_equal(one.predict(X), other.predict(X))
+
+
+def test_the_text_says_what_the_pupil_decides():
+    X, y = half_known()
+    clf = MetaCostClassifier(Timid(), out_of_bag=False).fit(X, y, fp_cost=1.0, fn_cost=20.0)
+    leaves = [line for line in clf.export_text().splitlines() if "-> 1" in line]
+    assert any("P+ 0.2" in line or "P+ 0.3" in line for line in leaves)
+    tree = clf.estimator_
+    acts = {int(leaf): label for leaf, label in zip(tree.apply(X), tree.predict(X), strict=True)}
+    drawn, _ = tree._drawn()
+    for leaf, label in acts.items():
+        assert (drawn.weights[leaf, 1] > drawn.weights[leaf, 0]) == (label == 1)
+
+
+def plain_threshold(share, y, fp, fn):
+    """Return the places between shares that are allowed by the rule, the closest to one half last, by plain loops."""
+    levels = sorted(set(share))
+    cuts = [-1.0] + [(a + b) / 2 for a, b in pairwise(levels)] + [1.0]
+    bill = [total_cost(y, (share > cut).astype(int), fp_cost=fp, fn_cost=fn) for cut in cuts]
+    half = sum(level <= 0.5 for level in levels)
+    best = min(range(len(cuts)), key=lambda k: (round(bill[k], 9), abs(k - half), k))
+
+    def error(k):
+        low, high = sorted((cuts[k], cuts[best]))
+        return sum((fn[i] if y[i] else fp[i]) ** 2 for i in range(len(y)) if low < share[i] <= high) ** 0.5
+
+    allowed = [k for k in range(len(cuts)) if bill[k] - bill[best] <= error(k) + 1e-9]
+    k = min(allowed, key=lambda k: (abs(k - half), k))
+    return 0.5 if k == half else cuts[k]
+
+
+def test_the_threshold_is_that_of_plain_loops():
+    rng = np.random.default_rng(0)
+    found = []
+    for _ in range(300):
+        n = int(rng.integers(3, 60))
+        share = rng.choice(rng.random(int(rng.integers(1, 7))).round(2), n)
+        y = (rng.random(n) < rng.choice([0.1, 0.4, 0.8])).astype(int)
+        fp, fn = rng.integers(1, 4, n).astype(float), rng.integers(1, 12, n).astype(float)
+        found.append(clear_threshold(share, np.where(y == 1, fn, -fp)))
+        assert found[-1] == pytest.approx(plain_threshold(share, y, fp, fn))
+    assert len({round(t, 3) for t in found}) > 30
+    assert {-1.0, 0.5, 1.0} <= set(found)

@@ -17,22 +17,27 @@ from stakes._docs import documented
 from stakes._members import features_used
 from stakes._random import generator, seeded
 from stakes._routing import Route, RoutesMetadata
-from stakes._typing import Bools
+from stakes._typing import Bools, Floats
 from stakes._validation import Constraint, classifier
 from stakes.bagging import CostBaggingClassifier
 from stakes.cost_tree import CostTreeClassifier
 from stakes.costs import Costs
+from stakes.decision.cuts import Cut
+from stakes.decision.decision import Decision
+from stakes.decision.threshold_rules import Tuned
 from stakes.explain.contributions import Contributions
 from stakes.explain.models import contributions_of
 from stakes.explain.permutations import Sampling, background_of
 from stakes.records import Records
 
-__all__ = ["MetaCostClassifier", "small_tree"]
+__all__ = ["MetaCostClassifier", "clear_threshold", "small_tree"]
 
 # Teachers without out-of-bag records relabel the records of this many folds.
 FOLDS = 5
 # So do those with fewer out-of-bag members for a record: few pure leaves agree on most records, whatever these cost.
 FEWEST_MEMBERS = 30
+# Sums of money are equal up to this share, so that the unit of costs changes nothing.
+ROUNDING = 1e-9
 
 
 def small_tree(random_state: Any = None) -> CostTreeClassifier:
@@ -45,15 +50,17 @@ class MetaCostClassifier(RoutesMetadata, CostClassifier):
     """Relabel the training records by a cost-sensitive model, and train a single model on the new labels.
 
     The single model needs no costs when it predicts: they are built into the labels it was shown. By default it is a
-    small tree, which can be printed and explained.
+    small tree, which can be printed and explained. A majority of the new labels in a leaf decides, unless another
+    threshold is clearly cheaper on the training records as they were, by more than a standard error: leaves that the
+    teacher acts on in part are then decided by what that is worth.
 
     Parameters
     ----------
     estimator : classifier, default=None
         The teacher: any cost-sensitive classifier of this package. None is bagging decided by T_cs.
     final_estimator : classifier, default=None
-        The model that is trained on the new labels. None is
-        ``CostTreeClassifier(max_leaf_nodes=16, min_samples_leaf=10)``.
+        The model that is trained on the new labels, which decides as it does by itself. None is
+        ``CostTreeClassifier(max_leaf_nodes=16, min_samples_leaf=10)`` , decided as said above.
     out_of_bag : bool, default=None
         Whether a record is relabelled only by the members that were not trained on it, which needs bagging as teacher.
         A record that all members were trained on is relabelled by all. False relabels by the teacher as it is, which
@@ -192,13 +199,20 @@ class MetaCostClassifier(RoutesMetadata, CostClassifier):
             if self.out_of_bag is None:
                 self._relabel_out_of_fold(unfitted, records, options, int(rng.integers(2**31)))
         self.relabelled_fraction_ = float(np.mean(self.relabelled_ != self._decode(positive)))
-        tree = small_tree().set_params(feature_costs=self.feature_costs_)
-        final = seeded(tree if self.final_estimator is None else self.final_estimator, rng)
+        final, taught = self.final_estimator, weights | routed.get("final_estimator", {})
+        if final is None:
+            final = small_tree().set_params(feature_costs=self.feature_costs_, pos_label=self.pos_label)
+        final = seeded(final, rng)
         if np.unique(self.relabelled_).size < 2:
             # The cheapest is to decide all records alike, which few classifiers can be taught.
             final = DummyClassifier(strategy="most_frequent")
-            routed["final_estimator"] = {}
-        self.estimator_ = final.fit(X, self.relabelled_, **weights, **routed.get("final_estimator", {}))
+            taught = weights
+        self.estimator_ = final.fit(X, self.relabelled_, **taught)
+        if self.final_estimator is None and not isinstance(final, DummyClassifier):
+            share = final.predict_proba(X)[:, self._positive]
+            decision = Decision(threshold="tuned")
+            tuned = Tuned(clear_threshold(share, records.sign * records.loss))
+            final._decide_by(decision, Cut(decision, None, tuned))
         self.background_ = None if self.final_estimator is None else background_of(X, records.weight)
         return self
 
@@ -337,6 +351,42 @@ class MetaCostClassifier(RoutesMetadata, CostClassifier):
         if not hasattr(self.estimator_, "export_text"):
             raise AttributeError(f"{self.estimator_!r} is not a tree of this package, and has no export_text")
         return str(self.estimator_.export_text(**options))
+
+
+def clear_threshold(share: Floats, gain: Floats) -> float:
+    """Return one half, or the closest threshold to it whose outcomes are not clearly dearer than the cheapest ones.
+
+    `gain` is what acting on a record saves. Clearly dearer is by more than a standard error: the root of the sum of the
+    squared gains of the records that two thresholds decide otherwise. Few positives tune a threshold badly.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from stakes.metacost import clear_threshold
+    >>> share = np.repeat([0.1, 0.4, 0.8], 10)
+    >>> clear_threshold(share, np.tile([1.0, -1.0], 15))  # acting saves nothing anywhere
+    0.5
+    >>> clear_threshold(share, np.where(share == 0.4, 1.0, -0.1))
+    0.25
+    """
+    levels, leaf = np.unique(share, return_inverse=True)
+    squares = np.append(0.0, np.cumsum(np.bincount(leaf, gain**2)))
+    # What it saves to act on the records of the levels from each one on, and on none.
+    saved = np.append(np.cumsum(np.bincount(leaf, gain)[::-1])[::-1], 0.0)
+    half = int(np.searchsorted(levels, 0.5, side="right"))
+    rounding = ROUNDING * float(np.abs(gain).sum())
+    best = _closest(half, saved >= saved.max() - rounding)
+    error = np.sqrt(np.abs(squares - squares[best]))
+    first = _closest(half, saved[best] - saved <= (1.0 + ROUNDING) * error + rounding)
+    if first == half:
+        return 0.5
+    return float(np.concatenate([[-1.0], (levels[1:] + levels[:-1]) / 2, [1.0]])[first])
+
+
+def _closest(place: int, allowed: Bools) -> int:
+    """Return which allowed place is closest to another, the lower of two."""
+    places = np.flatnonzero(allowed)
+    return int(places[np.abs(places - place).argmin()])
 
 
 def _out_of_bag_members(teacher: Any) -> float:
