@@ -103,6 +103,35 @@ def test_the_log_losses_are_those_of_lightgbm(numbers, by):
     np.testing.assert_allclose(ours.feature_importances_, gain / gain.sum(), rtol=1e-5)
 
 
+def test_few_trees_on_weighted_records_start_where_they_can_come_back_from():
+    """From the log-odds of positives ten times as dear, fifteen steps of 0.1 would not reach one half."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 4))
+    y = (X[:, 0] + 0.5 * rng.normal(size=600) > 0).astype(int)
+    model = small("weighted", n_estimators=15).fit(X, y, fn_cost=10.0)
+    assert 0.5 < model.predict(X).mean() < 0.9
+    for unit in (100.0, 0.01):
+        other = small("weighted", n_estimators=15).fit(X, y, fp_cost=unit, fn_cost=10.0 * unit)
+        np.testing.assert_array_equal(other.predict(X), model.predict(X))
+    early = small("weighted", n_estimators=15, early_stopping=10).fit(X, y, fn_cost=10.0)
+    assert 0.5 < early.predict(X).mean() < 0.9
+    read = loads(dumps(model))
+    np.testing.assert_array_equal(read.predict_proba(X), model.predict_proba(X))
+    # Leaves without a limit can go anywhere, and many trees far enough: they start from the log-odds, as in LightGBM.
+    nothing = np.zeros((600, 1))
+    log_odds = np.log(10.0 * y.sum() / (600 - y.sum()))
+    for params, start in (
+        ({"n_estimators": 15}, 0.75),
+        ({"n_estimators": 15, "max_delta_step": 0.0}, log_odds),
+        ({"n_estimators": 15, "lightgbm_params": {"max_bin": 255}}, log_odds),
+        ({"n_estimators": 100}, log_odds),
+    ):
+        constant = small("weighted", **params).fit(nothing, y, fn_cost=10.0)
+        np.testing.assert_allclose(constant.predict_proba(nothing)[:, 1], expit(start), rtol=1e-6)
+    rare = small("weighted", n_estimators=15).fit(nothing, y, fp_cost=10.0)
+    np.testing.assert_allclose(rare.predict_proba(nothing)[:, 1], expit(-0.75), rtol=1e-6)
+
+
 def test_a_lightgbm_of_ones_own_is_decided_by_costs_too(numbers):
     X, y, costs = numbers
     own = CostDecisionClassifier(LGBMClassifier(**SAME)).fit(X, y, **costs)

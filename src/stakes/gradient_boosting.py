@@ -321,30 +321,56 @@ class CostGradientBoostingClassifier(MemberClassifier):
         data = self._dataset(records).set_init_score(start)
         return lightgbm.train(params | {"objective": loss(records), "lambda_l2": DOUBT}, data, n_trees)
 
-    def _dataset(self, records: Records, weight: Floats | None = None, reference: Any = None) -> Dataset:
+    def _dataset(
+        self, records: Records, weight: Floats | None = None, reference: Any = None, start: float | None = None
+    ) -> Dataset:
         import lightgbm
 
         categories = np.flatnonzero(self.encoder_.categorical).tolist()
         label = records.positive.astype(np.float64)
-        return lightgbm.Dataset(records.X, label, weight=weight, reference=reference, categorical_feature=categories)
+        return lightgbm.Dataset(
+            records.X,
+            label,
+            weight=weight,
+            reference=reference,
+            init_score=None if start is None else np.full(len(records), start),
+            categorical_feature=categories,
+        )
+
+    def _start(self, records: Records, weight: Floats) -> float | None:
+        """Return the score that weighted records start from; None for their log-odds, as in LightGBM.
+
+        Few trees of bounded leaves cannot lead a score back from the log-odds of dear positives to the other side of
+        one half, and would act on all. Training starts no farther from it than half the way that they can go. How far
+        that is with other parameters of LightGBM is not known.
+        """
+        if OBJECTIVES[self.objective].threshold != "half" or not self.max_delta_step or self.lightgbm_params:
+            return None
+        reach = self.n_estimators * self.learning_rate * self.max_delta_step
+        positive = weight[records.positive].sum()
+        with np.errstate(divide="ignore"):
+            log_odds = np.log(positive) - np.log(weight.sum() - positive)
+        return None if abs(log_odds) <= reach / 2 else float(np.copysign(reach / 2, log_odds))
 
     def _boost(self, records: Records, params: dict[str, Any]) -> Booster:
         """Return a model of the log loss, up to the tree that costs least on validation records with early stopping."""
         import lightgbm
 
-        data = self._dataset(records, OBJECTIVES[self.objective].weight(records))
+        weight = OBJECTIVES[self.objective].weight(records)
+        start = self._start(records, weight)
+        data = self._dataset(records, weight, start=start)
         if self.early_stopping is None or self.validation_ is None:
-            return lightgbm.train(params, data, self.n_estimators)
+            return _from(start, lightgbm.train(params, data, self.n_estimators))
         held_out = self.validation_.records
         found = lightgbm.train(
             params,
             data,
             self.n_estimators,
-            valid_sets=[self._dataset(held_out, reference=data)],
+            valid_sets=[self._dataset(held_out, reference=data, start=start)],
             feval=self._cost_of(held_out),
             callbacks=[lightgbm.early_stopping(self.early_stopping, verbose=False)],
         )
-        return lightgbm.Booster(model_str=found.model_to_string(num_iteration=found.best_iteration))
+        return _from(start, lightgbm.Booster(model_str=found.model_to_string(num_iteration=found.best_iteration)))
 
     def _cost_of(self, records: Records) -> Callable[[Floats, Any], tuple[str, float, bool]]:
         """Return what counts the cost of decisions on records by their probabilities, as LightGBM wants it."""
@@ -371,6 +397,14 @@ class CostGradientBoostingClassifier(MemberClassifier):
         """The gain of all splits on each feature in the model of the log loss, as a share of the whole."""
         gains = np.asarray(self.boosters_[0].feature_importance("gain"), dtype=np.float64)
         return gains / (gains.sum() or 1.0)
+
+
+def _from(start: float | None, booster: Booster) -> Booster:
+    """Return a model whose first tree adds the score that training started from, as LightGBM's own start is kept."""
+    if start is not None:
+        for leaf in range(booster.dump_model(num_iteration=1)["tree_info"][0]["num_leaves"]):
+            booster.set_leaf_output(0, leaf, booster.get_leaf_output(0, leaf) + start)
+    return booster
 
 
 def _scores(booster: Booster, X: NDArray[Any], n_threads: int, tree: int | None = None) -> Floats:
