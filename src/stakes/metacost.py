@@ -60,7 +60,7 @@ class MetaCostClassifier(RoutesMetadata, CostClassifier):
         The teacher: any cost-sensitive classifier of this package. None is bagging decided by T_cs.
     final_estimator : classifier, default=None
         The model that is trained on the new labels, which decides as it does by itself. None is
-        ``CostTreeClassifier(max_leaf_nodes=16, min_samples_leaf=10)`` , decided as said above.
+        ``CostTreeClassifier(max_leaf_nodes=16, min_samples_leaf=10)``, decided as said above.
     out_of_bag : bool, default=None
         Whether a record is relabelled only by the members that were not trained on it, which needs bagging as teacher.
         A record that all members were trained on is relabelled by all. False relabels by the teacher as it is, which

@@ -19,6 +19,7 @@ import numpy as np
 import polars as pl
 import pytest
 from filelock import FileLock
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from stakes import Costs, CostTreeClassifier, list_methods, make_classifier
 from stakes.datasets import make_churn
@@ -382,6 +383,23 @@ def test_equal_studies_write_the_same_bytes_whatever_the_number_of_jobs(tmp_path
     assert sum("gb" in name and name.endswith(".parquet") for name in written[0]) >= 2
     assert written[0].keys() == written[1].keys()
     assert [name for name, content in written[0].items() if content != written[1][name]] == []
+
+
+def test_sums_do_not_depend_on_the_threads_of_blas(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    found: dict[str, set[int]] = {}
+
+    def note(where: str, then):
+        def noted(*args):
+            found[where] = {library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"}
+            return then(*args)
+
+        return noted
+
+    monkeypatch.setattr(study_module, "run_unit", note("training", study_module.run_unit))
+    monkeypatch.setattr(study_module, "find", note("choosing", study_module.find))
+    with threadpool_limits(2, user_api="blas"):
+        study(tmp_path, churn_data(), **{**SMALL, "jobs": 1}).run()
+    assert found == {"training": {1}, "choosing": {1}}
 
 
 def test_a_killed_and_resumed_study_gives_the_same_bytes(tmp_path, undisturbed):

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 from joblib import cpu_count
+from threadpoolctl import threadpool_limits
 
 import stakes
 from stakes._atomic import write_atomically
@@ -36,6 +37,10 @@ from stakes.study.workers import Workers
 from stakes.tree.growing import tell_before_growing
 
 __all__ = ["Study", "StudyResult", "saved_study"]
+
+# BLAS adds up in the order of its threads, and workers have fewer of them than this process: so that models do not
+# depend on where they are trained, it has one.
+one_blas_thread = threadpool_limits.wrap(limits=1, user_api="blas")
 
 # What is told of data, and does not change results.
 NO_RESULTS = ("notes", "source", "checks")
@@ -234,6 +239,7 @@ class Study:
             "stakes version": stakes.__version__,
         }
 
+    @one_blas_thread
     def run(self) -> StudyResult:
         """Run what is not yet done, and write and return the results."""
         refuse_if_forked("a study")
@@ -245,6 +251,7 @@ class Study:
             findings, left_out = self._find(store)
             return self._finish(findings, store, left_out, checks)
 
+    @one_blas_thread
     def save(self, row: int | str, path: Path | str) -> dict[str, Any]:
         """Write the model of another row of the leaderboard to a file, and return the row.
 
@@ -357,6 +364,7 @@ class _Done(NamedTuple):
     failure: str = ""
 
 
+@one_blas_thread
 def _run_named(data: StudyData, config: Config, unit: Unit, ratios: tuple[str, ...]) -> _Done:
     started = time.monotonic()
     try:
