@@ -28,6 +28,7 @@ from stakes._validation import Constraint, fraction
 from stakes.costs import Costs
 from stakes.decision.cuts import NO_RECORDS, Cut, Evaluation, apply_cuts, fit_cuts, fixed_cut
 from stakes.decision.decision import Decision
+from stakes.decision.leaf_choice import cheapest_leaf
 from stakes.decision.reader import Reader
 from stakes.decision.readings import Readings
 from stakes.decision.thresholds import record_weights
@@ -39,6 +40,7 @@ from stakes.explain.trees import tree_contributions
 from stakes.records import Records
 from stakes.table import check_table, is_documents, read_table
 from stakes.tree.binning import Binned, Binning
+from stakes.tree.leaves import CHEAPEST
 
 __all__ = ["CLASS_WEIGHT", "CONSTRAINTS", "MemberClassifier", "RoutesToEstimator", "ValidationRecords"]
 
@@ -56,15 +58,20 @@ CLASS_WEIGHT = Constraint(
 )
 
 
+# A leaf probability is chosen on so many records at most, more would only take longer.
+MOST_TO_CHOOSE_BY = 100_000
+
+
 class ValidationRecords:
     """The records on which an ensemble's decisions are tuned, kept so that decisions can change after training.
 
     `seen`, of shape (n_records, n_members), says which members were trained on which records, so that only the others
-    judge them; None if all judge all.
+    judge them; None if all judge all. `in_training` are the training records themselves, which all members have seen.
     """
 
-    def __init__(self, records: Records, seen: Bools | None = None) -> None:
+    def __init__(self, records: Records, seen: Bools | None = None, *, in_training: bool = False) -> None:
         self.records = records
+        self.in_training = in_training
         # A bit per member and record: small enough to keep.
         self._unseen = None if seen is None else np.packbits(~seen.T, axis=1)
 
@@ -221,7 +228,7 @@ class MemberClassifier(RoutesMetadata, CostClassifier):
         by_trees = isinstance(self.members_, TreeMembers)
         self.background_ = None if by_trees else self._background(X_train, train.weight)
         if self.validation_ is None:
-            self.validation_ = ValidationRecords(train) if self.validation is None else made
+            self.validation_ = ValidationRecords(train, in_training=True) if self.validation is None else made
         self._decide_by(self._asked())
         warn_if_one_class(train, self._outcomes_of)
         return self
@@ -355,11 +362,38 @@ class MemberClassifier(RoutesMetadata, CostClassifier):
                 f"member={by_probability.pop()!r} needs members with probabilities, and these have no predict_proba: "
                 "choose member='label', or other members"
             )
+        if CHEAPEST in reader.leaves:
+            self._choose_leaf()
         if reader.needs_records:
             if validation is None:
                 raise DecisionError(NO_RECORDS)
             reader.fit(validation.assignment(self.members_, self._n_threads), validation.records, validation.out_of_bag)
         return reader
+
+    def _choose_leaf(self) -> None:
+        """Choose the leaf probability that is left to the members, once, if there are records to choose it by.
+
+        On records that they were trained on the purest leaves would win. Boosting's votes are those of its training.
+        """
+        members, validation = self.members_, self.validation_
+        if not isinstance(members, TreeMembers) or members.cheapest_leaf is not None or not self.votes_.averages:
+            return
+        if validation is not None and not validation.in_training:
+            members.cheapest_leaf = self._cheapest_leaf(validation, np.arange(len(validation.records)))
+
+    def _cheapest_leaf(self, validation: ValidationRecords, rows: NDArray[np.intp]) -> str:
+        """Return the leaf probability by which members vote cheapest on some validation records."""
+        assert isinstance(self.members_, TreeMembers)
+        rows = rows[:: max(1, -(-rows.size // MOST_TO_CHOOSE_BY))]
+        records, out_of_bag = validation.records.take(rows), validation.out_of_bag
+        return cheapest_leaf(
+            self.members_.leaves_to_try,
+            self.votes_,
+            self.members_.assign(records.X, self._n_threads),
+            records,
+            out_of_bag=None if out_of_bag is None else out_of_bag[rows],
+            n_threads=self._n_threads,
+        )
 
     def _own_cuts(
         self,

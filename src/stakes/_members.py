@@ -18,7 +18,7 @@ from stakes._rows import take_columns
 from stakes._typing import Bools, Bytes, Floats
 from stakes.exceptions import DecisionError
 from stakes.sampling.prior import prior_correction
-from stakes.tree.leaves import AUTO, SMOOTHED, leaf_labels, leaf_probabilities, node_weights
+from stakes.tree.leaves import AUTO, CHEAPEST, SMOOTHED, TRIED, leaf_labels, leaf_probabilities, node_weights
 from stakes.tree.trees import Trees
 
 __all__ = ["NO_METADATA", "LeafAssignment", "LeafTable", "ModelMembers", "Prior", "TreeMembers", "features_used"]
@@ -96,7 +96,8 @@ class TreeMembers:
     `base_rate` is the share of positives to correct them to, after sampling has shifted it (FRAMEWORK 3); those of
     weighted members then go by the number of records, which weights do not shift. Where a class has grown in samples
     (`grown_by` "copies" or "neighbours"), the number of records in a leaf means less; where by neighbours, there are
-    `growth` records for each original one.
+    `growth` records for each original one. `cheapest_leaf` is the leaf probability by which votes by T_cs cost
+    least, if it was chosen.
     """
 
     trees: Trees
@@ -104,6 +105,7 @@ class TreeMembers:
     base_rate: float | None = None
     grown_by: str = ""
     growth: float = 1.0
+    cheapest_leaf: str | None = None
 
     has_probabilities = True
 
@@ -112,6 +114,15 @@ class TreeMembers:
 
     def __getstate__(self) -> dict[str, Any]:
         return {each.name: getattr(self, each.name) for each in fields(self)}
+
+    @property
+    def leaves_to_try(self) -> tuple[str, ...]:
+        """The leaf probabilities among which the cheapest is chosen, the usual one first."""
+        return SMOOTHED[self.grown_by], *TRIED
+
+    def voting_by(self, leaf: str) -> TreeMembers:
+        """Return the same members, voting by a leaf probability where a decision by T_cs leaves it to them."""
+        return replace(self, cheapest_leaf=leaf)
 
     @property
     def leaves(self) -> LeafTable:
@@ -141,6 +152,8 @@ class TreeMembers:
         """Raise an error if leaves have no probability of this name: trees have all of them."""
 
     def _probability(self, leaf: str) -> Floats:
+        if leaf == CHEAPEST:
+            leaf = self.cheapest_leaf or AUTO
         if leaf == AUTO:
             leaf = SMOOTHED[self.grown_by]
         weighted = self.weighted and self.base_rate is None
@@ -206,7 +219,7 @@ class ModelMembers:
 
     def check_leaf(self, leaf: str) -> None:
         """Raise an error if answers have no probability of this name."""
-        if leaf not in ("frequency", AUTO):
+        if leaf not in ("frequency", AUTO, CHEAPEST):
             raise DecisionError(f"leaf={leaf!r} is about trees, and the members are not: choose leaf='frequency'")
 
     def assign(

@@ -290,6 +290,7 @@ def _check_tree_members(members: TreeMembers, binning: Binning, n_features: int)
     require(vars(members).keys() == members.__getstate__().keys() and vars(trees).keys() == trees.__getstate__().keys())
     require(type(members.weighted) is bool and members.grown_by in ("", "copies", "neighbours"))
     require(_is_number(members.growth) and 0 < members.growth < MOST_RECORDS)
+    require(members.cheapest_leaf in (None, *members.leaves_to_try))
     require(members.base_rate is None or (_is_number(members.base_rate) and 0 <= members.base_rate <= 1))
     _check_binning(binning, n_features)
     nodes = trees.nodes
@@ -327,7 +328,8 @@ def _check_binning(binning: Binning, n_features: int) -> None:
 
 def _check_validation(validation: ValidationRecords, members: Any, n_features: int) -> None:
     of_blend = {"scores", "folds"} if isinstance(validation, OutOfFold) else set()
-    require(vars(validation).keys() == {"records", "_unseen"} | of_blend)
+    require(vars(validation).keys() == {"records", "in_training", "_unseen"} | of_blend)
+    require(type(validation.in_training) is bool)
     records, unseen = validation.records, validation._unseen
     n = len(records.positive)
     if isinstance(validation, OutOfFold):

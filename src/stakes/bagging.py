@@ -19,19 +19,20 @@ from stakes._ensemble import EnsembleClassifier, without_zero_weights
 from stakes._fitting import takes
 from stakes._learners import ModelLearner, TreeLearner
 from stakes._member_classifier import CLASS_WEIGHT, MemberClassifier, ValidationRecords
-from stakes._members import ModelMembers, TreeMembers
+from stakes._members import LeafAssignment, ModelMembers, TreeMembers
 from stakes._progress import progress
 from stakes._typing import Bools, Floats, Int32s
 from stakes._validation import Constraint, boolean, choice, fraction, whole
 from stakes.cost_tree import CostTreeClassifier
 from stakes.decision.decision import Decision
 from stakes.decision.reader import Votes
+from stakes.decision.readings import Readings
 from stakes.metrics import savings_score, total_cost
 from stakes.records import Records
 from stakes.sampling.base import MemberSampler, Sample
 from stakes.sampling.draws import Draws
 from stakes.sampling.rejection import Bootstrap
-from stakes.tree.leaves import SMOOTHED_MEAN
+from stakes.tree.leaves import CHEAPEST, SMOOTHED_MEAN
 from stakes.tree.nodes import Nodes
 from stakes.tree.recipe import TreeRecipe
 from stakes.tree.trees import Trees
@@ -413,8 +414,29 @@ class CostBaggingClassifier(EnsembleClassifier):
         if not self.has_oob_:
             raise AttributeError("there are no out-of-bag records of both classes, or others were used for validation")
         assert self.validation_ is not None
-        records, readings = self.validation_.records, self._validation_readings(self.reader_)
+        records, readings = self.validation_.records, self._oob_readings()
         return records, self.cut_.outcomes(readings, records.known), readings.known
+
+    def _oob_readings(self) -> Readings:
+        """Return the scores of the training records by the members that were not trained on them.
+
+        Where the leaf probability was chosen on these records, each half of them is read by the one that is cheapest on
+        the other half, so that none of them judges what it has chosen.
+        """
+        members, validation, reader = self.members_, self.validation_, self.reader_
+        assert validation is not None
+        if CHEAPEST not in reader.leaves or not isinstance(members, TreeMembers):
+            return self._validation_readings(reader)
+        ids, out_of_bag = validation.assignment(members, self._n_threads).ids, validation.out_of_bag
+        assert out_of_bag is not None
+        every = np.arange(len(validation.records))
+        halves, parts = (every[::2], every[1::2]), []
+        for rows, others in (halves, halves[::-1]):
+            leaves = members.voting_by(self._cheapest_leaf(validation, others)).leaves
+            known = validation.records.known[rows]
+            part = LeafAssignment(ids[rows], leaves)
+            parts.append(reader.read(part, known, out_of_bag=out_of_bag[rows], n_threads=self._n_threads))
+        return Readings.join(parts, halves)
 
     def _oob_measure(self, measure: Callable[..., float]) -> float:
         records, outcome, known = self._oob()
@@ -478,7 +500,7 @@ class CostBaggingClassifier(EnsembleClassifier):
     def oob_decision_function_(self) -> Floats:
         """The shares of the classes for the training records, by the members that were not trained on them."""
         self._oob()
-        return self._shares(self.cut_.scores(self._validation_readings(self.reader_)))
+        return self._shares(self.cut_.scores(self._oob_readings()))
 
     @property
     def oob_score_(self) -> float:

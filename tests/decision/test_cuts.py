@@ -145,7 +145,7 @@ def test_choices_are_charged_by_real_costs_and_votes_cast_by_known_ones(weighted
         cheapest = min(bill(own > cut) for cut in [-1.0, *own])
         assert bill(own > reader.member_thresholds_["auto"][m]) == pytest.approx(cheapest)
         error = bill(own > known.threshold()) / bill(~positive)
-        assert reader.member_errors_["cost", "auto"][m] == pytest.approx(error)
+        assert reader.member_errors_["cost", "cheapest"][m] == pytest.approx(error)
 
 
 # Many decisions on members trained once, and cuts fitted elsewhere

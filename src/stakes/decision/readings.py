@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from stakes._typing import Bools, Floats
 from stakes.decision.decision import Decision
-from stakes.tree.leaves import AUTO
+from stakes.tree.leaves import AUTO, CHEAPEST
 
 __all__ = ["OWN", "Readings", "Source"]
 
@@ -31,7 +31,7 @@ class Source(NamedTuple):
     @classmethod
     def of(cls, decision: Decision, output: str) -> Source:
         """Return the source of a decision; `output` is that of the ensemble, for decisions that leave it open."""
-        leaf = decision.leaf or AUTO
+        leaf = decision.leaf or (CHEAPEST if decision.member == "cost" else AUTO)
         if (decision.output or output) == "average":
             return cls("average", leaf)
         leaf = "" if decision.member == "label" else leaf

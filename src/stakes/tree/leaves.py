@@ -12,9 +12,11 @@ from stakes.tree.trees import Trees
 
 __all__ = [
     "AUTO",
+    "CHEAPEST",
     "LEAVES",
     "SMOOTHED",
     "SMOOTHED_MEAN",
+    "TRIED",
     "leaf_labels",
     "leaf_probabilities",
     "node_weights",
@@ -93,7 +95,13 @@ AUTO = "auto"
 # Ten copies of one positive support nothing. Nor do ten neighbours, but whole branches may consist of these, so that
 # ancestors are as pure: leaves are pulled towards the base rate in addition (see `SMOOTHED_MEAN`).
 SMOOTHED = {"": "supported", "copies": "curtailment", "neighbours": "supported_shrunk"}
-# The same where probabilities are averaged. Chosen by the mean savings of the names of SMOTE on eight data sets, of
+# What a decision by T_cs leaves to the members: whichever of these costs least on validation records, and as above
+# where there are none. Records are pooled, or pulled towards one half or the share of positives: no one of the three is
+# best on all data, and more ways to choose among gained nothing (docs/guide/probabilities.md). Frequencies are not
+# tried, because costs do nothing in pure leaves.
+CHEAPEST = "cheapest"
+TRIED = ("laplace", "m_estimate")
+# As SMOOTHED, where probabilities are averaged. Chosen by the mean savings of the names of SMOTE on eight data sets, of
 # Telco churn the learning records only, and because shrunk leaves turn into frequencies as costs get equal.
 SMOOTHED_MEAN = {"copies": "curtailment", "neighbours": "shrunk"}
 

@@ -1,0 +1,41 @@
+"""The leaf probability by which members vote where it is left to them: the one whose votes by T_cs cost least."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from stakes._members import LeafAssignment
+from stakes._typing import Bools
+from stakes.decision.decision import Decision
+from stakes.decision.reader import Reader, Votes
+from stakes.records import Records
+
+__all__ = ["cheapest_leaf"]
+
+# Costs that differ by less are equal, so that rounding, which is another in each currency, chooses nothing.
+ROUNDING = 1e-9
+
+
+def cheapest_leaf(
+    leaves: Sequence[str],
+    votes: Votes,
+    assignment: LeafAssignment,
+    records: Records,
+    *,
+    out_of_bag: Bools | None = None,
+    n_threads: int = 1,
+) -> str:
+    """Return the leaf probability by which the votes of members cost least on records; of equals the first.
+
+    Members vote by the known costs, and are charged by the real ones. `out_of_bag`, of shape (n_records, n_members),
+    says which were not trained on a record, and so judge it; None if all judge all. A record that nobody judges does
+    not count.
+    """
+    decisions = [Decision(member="cost", leaf=leaf) for leaf in leaves]
+    readings = Reader(decisions, votes).read(assignment, records.known, out_of_bag=out_of_bag, n_threads=n_threads)
+    scores = np.stack([readings.scores[readings.source(decision)] for decision in decisions])
+    wrong = ((scores > 0.5) != records.positive) & readings.known
+    costs = wrong @ records.loss
+    return leaves[int(np.argmax(costs <= costs.min() * (1 + ROUNDING)))]
