@@ -122,6 +122,7 @@ def test_few_trees_on_weighted_records_start_where_they_can_come_back_from():
     log_odds = np.log(10.0 * y.sum() / (600 - y.sum()))
     for params, start in (
         ({"n_estimators": 15}, 0.75),
+        ({"n_estimators": 30}, 1.5),
         ({"n_estimators": 15, "max_delta_step": 0.0}, log_odds),
         ({"n_estimators": 15, "lightgbm_params": {"max_bin": 255}}, log_odds),
         ({"n_estimators": 100}, log_odds),
