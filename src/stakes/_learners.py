@@ -15,6 +15,7 @@ from stakes._typing import Floats, Int32s
 from stakes.records import Records
 from stakes.sampling.base import Sample
 from stakes.sampling.rows import drawn_rows
+from stakes.tree.growing import Memory
 from stakes.tree.nodes import FeatureBins, Nodes
 from stakes.tree.recipe import TreeRecipe
 
@@ -34,6 +35,7 @@ class TreeLearner:
         self.recipe = recipe
         self.feature_bins = feature_bins
         self.bin_new = bin_new
+        self.spare: list[Memory] = []
 
     def fit(
         self,
@@ -59,6 +61,7 @@ class TreeLearner:
             cost_weight=weigh(records, times),
             seed=int(rng.integers(2**31)),
             validation=validation,
+            spare=self.spare,
         )
 
 

@@ -323,3 +323,25 @@ def test_arrays_that_cannot_be_written_to_compile_nothing_anew():
         array.flags.writeable = False
     assert all(map(np.array_equal, grow(*arrays, binning.feature_bins_, settings), written))
     assert growing._grow.signatures == compiled
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_trees_grown_in_the_memory_of_others_are_the_same(weighted):
+    X, y, rng = make_noisy(0, 3000)
+    letters = np.array([*"abcdefghi"], object)[rng.integers(0, 9, 3000)]
+    table = table_of(Problem([letters, *X[:, 1:].T], y, np.ones(3000), np.ones(3000, int)).columns)
+    binning = Binning().fit(table)
+    bins, positive = binning.transform(table), y.astype(np.uint8)
+    settings = Settings(GINI, 100, 2, 1, 6, True, 0)
+    spare = []
+    # The second has fewer records, the third more than there is memory for.
+    for n, is_new in ((2000, True), (900, False), (3000, True)):
+        times = np.where(np.arange(3000) < n, rng.integers(1, 3, 3000), 0).astype(np.int32)
+        weight = rng.random(3000) if weighted else np.empty(0)
+        arguments = (bins, positive, times, weight, np.arange(6, dtype=np.int32), binning.feature_bins_, settings)
+        before = [*spare]
+        grown = grow(*arguments, spare=spare)
+        assert len(spare) == 1
+        assert is_new == (not before or spare[0] is not before[0])
+        assert grown.category_set.max() > 0
+        assert all(map(np.array_equal, grown, grow(*arguments)))

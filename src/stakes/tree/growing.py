@@ -6,7 +6,7 @@ taken out of another costs two atomic operations, more than adding up a small no
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,7 @@ from stakes.tree.records import TreeRecords, fixed_point, load_records, partitio
 from stakes.tree.searching import Drawing, Settings, find_split
 from stakes.tree.splitting import FIRST, LEFT, NOT_SEEN, RIGHT, Totals, new_scratch, read_used, sort_by_share
 
-__all__ = ["Settings", "grow"]
+__all__ = ["Memory", "Settings", "grow"]
 
 # Nodes with fewer records than this list the bins they use; larger ones read whole histograms (measured). The first is
 # for where cuts are scored by vector instructions.
@@ -32,6 +32,13 @@ SPARSE = 8
 # The records of a node are moved next to each other, unless they fit into this many bytes: in the cache it is enough to
 # put their numbers in order (measured).
 CACHE_BYTES = 1 << 18
+
+
+class Memory(NamedTuple):
+    """Where a tree is grown. To get the memory for many records from the system takes a fifth as long as the tree."""
+
+    records: TreeRecords
+    nodes: Nodes
 
 
 def tell_before_growing() -> None:
@@ -48,11 +55,13 @@ def grow(
     feature_bins: FeatureBins,
     settings: Settings,
     prices: Prices | None = None,
+    spare: list[Memory] | None = None,
 ) -> Nodes:
     """Grow a tree on the records of positive multiplicity.
 
     `weight` is empty, or has the weight of one copy of each record; for the cost criterion it includes the cost.
-    `features` are the ones this tree may use, `prices` those of all features, if they have any.
+    `features` are the ones this tree may use, `prices` those of all features, if they have any. Memory is taken from
+    `spare`, and put back there for the next tree.
     """
     tell_before_growing()
     check_criterion(settings.criterion)
@@ -62,10 +71,45 @@ def grow(
         weight = weight[rows] if weight.size else weight
     # Arrays that may be written to and others would be compiled for apart, a quarter of a minute each.
     bins, positive, multiplicity, weight, features = map(_read_only, (bins, positive, multiplicity, weight, features))
-    made, n_nodes, n_sets, scale = _grow(bins, positive, multiplicity, weight, features, feature_bins, settings, prices)
-    kept = made._replace(categories_left=made.categories_left[:n_sets])
+    spare = [] if spare is None else spare
+    memory = _memory(spare, np.count_nonzero(multiplicity > 0), bins.shape[1])
+    n_nodes, n_sets, scale = _grow(
+        bins, positive, multiplicity, weight, features, feature_bins, settings, prices, memory
+    )  # fmt: skip
+    kept = memory.nodes._replace(categories_left=memory.nodes.categories_left[:n_sets])
     kept = Nodes(*(array[:n_nodes].copy() for array in kept))
+    spare.append(memory)
     return kept._replace(weights=kept.weights / scale, gain=kept.gain / scale)
+
+
+def _memory(spare: list[Memory], n_rows: int, width: int) -> Memory:
+    """Return memory for a tree of so many records, which a finished tree had if that is enough."""
+    try:
+        found = spare.pop()  # one for each thread that grows trees
+    except IndexError:
+        found = None
+    if found is not None and found.records.bins.shape[0] >= n_rows and found.records.bins.shape[1] == width:
+        return found
+    n_rows += n_rows // 64 + 1  # samples differ a little in how many records they have
+    room = 2 * n_rows
+    records = TreeRecords(
+        np.empty((n_rows, width), np.uint8),
+        np.empty(n_rows, np.int64),
+        np.empty(n_rows, np.uint8),
+        np.empty(n_rows, np.int32),
+    )
+    nodes = Nodes(
+        np.empty(room, np.int32),
+        np.empty(room, np.uint8),
+        np.empty(room, np.uint8),
+        np.empty(room, np.int32),
+        np.empty(room, np.int32),
+        np.empty((room, 4), np.uint64),
+        np.empty((room, 2), np.int64),
+        np.empty((room, 2), np.int64),
+        np.empty(room, np.float64),
+    )
+    return Memory(records, nodes)
 
 
 def _read_only(array: NDArray[Any]) -> NDArray[Any]:
@@ -94,22 +138,6 @@ def _open(counts: Ints, weights: Ints, node: int, depth: int, max_depth: int, mi
         and counts[node, 0] + counts[node, 1] >= min_records
         and weights[node, 0] > 0
         and weights[node, 1] > 0
-    )
-
-
-@kernel
-def _new_nodes(room: int) -> Nodes:
-    """Return arrays with room for this many nodes."""
-    return Nodes(
-        np.empty(room, np.int32),
-        np.empty(room, np.uint8),
-        np.empty(room, np.uint8),
-        np.empty(room, np.int32),
-        np.empty(room, np.int32),
-        np.empty((room, 4), np.uint64),
-        np.empty((room, 2), np.int64),
-        np.empty((room, 2), np.int64),
-        np.empty(room, np.float64),
     )
 
 
@@ -151,8 +179,9 @@ def _grow(
     feature_bins: FeatureBins,
     settings: Settings,
     prices: Prices | None,
-) -> tuple[Nodes, int, int, float]:
-    """Return arrays with room for all nodes, how many nodes and sets there are, and the scale of weights and gains."""
+    memory: Memory,
+) -> tuple[int, int, float]:
+    """Write the nodes into the memory; return how many nodes and sets there are, and the scale of weights and gains."""
     criterion, max_depth = settings.criterion, settings.max_depth
     min_records = max(settings.min_samples_split, 2 * settings.min_samples_leaf)
     features = features.copy()
@@ -168,13 +197,8 @@ def _grow(
     for i in range(multiplicity.shape[0]):
         n_rows += multiplicity[i] > 0
     n_near = max(FEW, CACHE_BYTES // bins.shape[1])
-    records = TreeRecords(
-        np.empty((n_rows, bins.shape[1]), np.uint8),
-        np.empty(n_rows, np.int64),
-        np.empty(n_rows, np.uint8),
-        np.empty(n_rows, np.int32),
-    )
-    spare = np.empty(min(n_rows, n_near), np.int32)
+    records = memory.records
+    right = np.empty(min(n_rows, n_near), np.int32)
     load_records(bins, positive, multiplicity, weight, scale, count_bits, records)
 
     # The smaller child is finished before its sibling, so that each histogram kept has at most half the
@@ -193,8 +217,7 @@ def _grow(
     drawing = Drawing(features, np.array([settings.seed], np.uint64))
 
     room = int(max(one, 2 * n_rows - one))
-    nodes = _new_nodes(room)
-    feature, threshold, missing_left, left, category_set, categories_left, counts, weights, gain = nodes
+    feature, threshold, missing_left, left, category_set, categories_left, counts, weights, gain = memory.nodes
     n_sets = zero
 
     # Between which the share of positives must be in each node, where it has to be in order.
@@ -270,7 +293,7 @@ def _grow(
         if end - start > n_near:
             middle = regroup(records, start, end, best.feature, goes_left)
         else:
-            middle = partition(records, start, end, best.feature, goes_left, spare)
+            middle = partition(records, start, end, best.feature, goes_left, right)
 
         first, second = n_nodes, n_nodes + 1
         n_nodes += 2
@@ -338,4 +361,4 @@ def _grow(
         _push(pending, n_pending + 1, small, small_start, small_end, depth + 1, small_slot)
         n_pending += 2
 
-    return nodes, n_nodes, n_sets, scale
+    return n_nodes, n_sets, scale

@@ -14,7 +14,7 @@ from stakes._typing import Floats, Int8s
 from stakes.feature_costs import FeatureCosts, Prices
 from stakes.records import Records
 from stakes.tree.criteria import CRITERIA
-from stakes.tree.growing import Settings, grow
+from stakes.tree.growing import Memory, Settings, grow
 from stakes.tree.nodes import FeatureBins, Nodes
 from stakes.tree.prices import NO_TRADE, TRADE_OFFS, Trade
 from stakes.tree.pruning import limit_leaves, node_sums, paid_on_arrival, prune, trim, trim_impurity, trim_small_gains
@@ -99,11 +99,12 @@ class TreeRecipe:
         multiplicity: NDArray[np.integer] | None = None,
         cost_weight: Floats | None = None,
         validation: Records | None = None,
+        spare: list[Memory] | None = None,
     ) -> Nodes:
         """Grow a tree on binned records by some of the features, and prune it on `validation` where asked to.
 
         `multiplicity` is how often each record is in the sample, once by default; `cost_weight` has the weights of
-        FRAMEWORK 4, by which the nodes' ``weights`` count, but not their ``counts``.
+        FRAMEWORK 4, by which the nodes' ``weights`` count, but not their ``counts``. `spare` is as for `grow`.
         """
         bins, positive = records.X, records.positive.view(np.uint8)
         times = np.ones(len(records), np.int32) if multiplicity is None else multiplicity.astype(np.int32)
@@ -126,12 +127,12 @@ class TreeRecipe:
             self.splitter == "random",
             self._trade(records, times, _product(sample_weight, cost_weight)),
         )
-        grown = grow(bins, positive, times, weight, features, feature_bins, settings, self._prices())
+        grown = grow(bins, positive, times, weight, features, feature_bins, settings, self._prices(), spare)
         nodes = _compact(grown, weight)
         # What is pruned by cost is labelled by cost (FRAMEWORK 5.4), where no other weights do.
         by_count = self.criterion != "cost" and cost_weight is None
         relabels = by_count and self.prunes_by_cost
-        amount = times.astype(np.float64) if sample_weight is None else times * sample_weight
+        amount = times if sample_weight is None else times * sample_weight
         if sample_weight is not None or relabels:
             leaf = Trees.join([nodes]).apply(bins)[:, 0]
             if sample_weight is not None:
@@ -167,7 +168,7 @@ class TreeRecipe:
             means.append(total / n / records.cost_unit if n else 0.0)
         return Trade(TRADE_OFFS[self.trade_off], float(self.price_exponent), *means)
 
-    def _pruned(self, nodes: Nodes, validation: Records | None, records: Records, times: Floats) -> Nodes:
+    def _pruned(self, nodes: Nodes, validation: Records | None, records: Records, times: NDArray[Any]) -> Nodes:
         """Return the tree cut back; `times` is how often each of the records that it was grown on counts."""
         if self.min_impurity_decrease:
             nodes = trim_small_gains(nodes, self.min_impurity_decrease)
