@@ -5,6 +5,7 @@
     python -m benchmarks.learners pruned DIRECTORY   # pruned against whole ensembles: members, cost, time to predict
     python -m benchmarks.learners fraud DIRECTORY    # gradient boosting learnt on one day, judged on the next
     python -m benchmarks.learners boosting DIRECTORY # the same methods, chosen out of fold, on other data
+    python -m benchmarks.learners depths DIRECTORY   # AdaBoost's variants by the depth of their trees, and a chosen one
 
 DIRECTORY has the files of `benchmarks.sets`. Half of the records of each split train, the others judge. Savings are
 1 - cost / the cheaper of acting on none and on all.
@@ -22,6 +23,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import StratifiedKFold
 
 from benchmarks.measure import Effort, alternate, ratio
 from benchmarks.sets import SETS, load_set
@@ -44,6 +46,13 @@ FIXED = ("supported", "laplace", "m_estimate")
 PRUNED_ON = ("telco", "bank", "vehicle", "cards", "loans", "give", "mammography", "polish5")
 BOOSTED_ON = ("telco", "bank", "iranian", "cell", "vehicle", "cards", "polish1", "loans")
 BOOSTED = ("gb", "wgb", "csgb")
+DEPTHS: tuple[dict[str, Any], ...] = (
+    {"max_depth": 1},
+    {"max_depth": 2, "learning_rate": 0.3},
+    {"max_depth": 4},
+    {"max_depth": 8, "min_samples_leaf": 5},
+)
+BY_DEPTH = ("asb", "acost", "aub", "ncsab", "csb2", "cab")
 DAY = 86_399  # seconds: the last of the first day
 
 
@@ -216,12 +225,46 @@ def boosting(asked: Asked) -> Iterator[str]:
     yield f"mean difference {mean:+.3f}, standard error {error:.3f}"
 
 
+def depths(asked: Asked) -> Iterator[str]:
+    """Yield savings of boosting by the depth of its trees, and those of a depth chosen in training by five folds.
+
+    Another one than that of stumps is chosen where it costs less by more than a standard error. Savings below -1 count
+    as -1.
+    """
+    found: dict[str, list[np.ndarray]] = {name: [] for name in BY_DEPTH}
+    for data in asked.sets:
+        everything = _load(asked, data)
+        for name in BY_DEPTH:
+            figures = []
+            for split in asked.splits:
+                train, test = _halves(everything, split)
+                options = [{"n_estimators": asked.trees, "random_state": split, **depth} for depth in DEPTHS]
+                saved = [max(-1.0, test.savings(train.fit(name, **each))) for each in options]
+                lost = np.empty((len(options), train.y.size))
+                for others, fold in StratifiedKFold(5, shuffle=True, random_state=split).split(train.y, train.y):
+                    for row, each in zip(lost, options, strict=True):
+                        row[fold] = train.take(fold).lost(train.take(others).fit(name, **each))
+                best = int(lost.sum(axis=1).argmin())
+                less = lost[0] - lost[best]
+                figures.append([*saved, saved[best if less.sum() > np.sqrt(np.sum(less**2)) else 0]])
+            found[name].append(np.mean(figures, axis=0))
+    yield f"{len(asked.sets)} data sets: {', '.join(asked.sets)}"
+    yield "| name | depth " + " | ".join(str(depth["max_depth"]) for depth in DEPTHS) + " | chosen |"
+    yield "|---" * (2 + len(DEPTHS)) + "|"
+    for name, figures in found.items():
+        more = np.array(figures) - np.array(figures)[:, :1]
+        errors = np.std(more, axis=0, ddof=1) / np.sqrt(len(more))
+        cells = [f"{mean:+.3f} ({error:.3f})" for mean, error in zip(more.mean(axis=0), errors, strict=True)][1:]
+        yield f"| `{name}` | {np.mean(figures, axis=0)[0]:.3f} | " + " | ".join(cells) + " |"
+
+
 TOPICS: dict[str, tuple[Callable[[Asked], Iterator[str]], tuple[str, ...]]] = {
     "sizes": (sizes, OTHERS),
     "leaves": (leaves, LEAF_JUDGED_ON),
     "pruned": (pruned, PRUNED_ON),
     "fraud": (fraud, ("fraud",)),
     "boosting": (boosting, BOOSTED_ON),
+    "depths": (depths, (*CHOSEN_ON, *OTHERS)),
 }
 
 
