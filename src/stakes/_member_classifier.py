@@ -373,12 +373,15 @@ class MemberClassifier(RoutesMetadata, CostClassifier):
     def _choose_leaf(self) -> None:
         """Choose the leaf probability that is left to the members, once, if there are records to choose it by.
 
-        On records that they were trained on the purest leaves would win. Boosting's votes are those of its training.
+        On records that they were trained on, or neighbours of which were made for their training, the purest leaves
+        would win. Boosting's votes are those of its training.
         """
         members, validation = self.members_, self.validation_
         if not isinstance(members, TreeMembers) or members.cheapest_leaf is not None or not self.votes_.averages:
             return
-        if validation is not None and not validation.in_training:
+        if validation is None or validation.in_training:
+            return
+        if validation.out_of_bag is None or members.grown_by != "neighbours":
             members.cheapest_leaf = self._cheapest_leaf(validation, np.arange(len(validation.records)))
 
     def _cheapest_leaf(self, validation: ValidationRecords, rows: NDArray[np.intp]) -> str:

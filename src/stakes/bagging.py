@@ -425,7 +425,7 @@ class CostBaggingClassifier(EnsembleClassifier):
         """
         members, validation, reader = self.members_, self.validation_, self.reader_
         assert validation is not None
-        if CHEAPEST not in reader.leaves or not isinstance(members, TreeMembers):
+        if CHEAPEST not in reader.leaves or not isinstance(members, TreeMembers) or members.cheapest_leaf is None:
             return self._validation_readings(reader)
         ids, out_of_bag = validation.assignment(members, self._n_threads).ids, validation.out_of_bag
         assert out_of_bag is not None

@@ -95,8 +95,8 @@ AUTO = "auto"
 # Ten copies of one positive support nothing. Nor do ten neighbours, but whole branches may consist of these, so that
 # ancestors are as pure: leaves are pulled towards the base rate in addition (see `SMOOTHED_MEAN`).
 SMOOTHED = {"": "supported", "copies": "curtailment", "neighbours": "supported_shrunk"}
-# What a decision by T_cs leaves to the members: whichever of these costs least on validation records, and as above
-# where there are none. Records are pooled, or pulled towards one half or the share of positives: no one of the three is
+# What a decision by T_cs leaves to the members: one of these where it clearly costs less on validation records, and as
+# above otherwise. Records are pooled, or pulled towards one half or the share of positives: no one of the three is
 # best on all data, and more ways to choose among gained nothing (docs/guide/probabilities.md). Frequencies are not
 # tried, because costs do nothing in pure leaves.
 CHEAPEST = "cheapest"
