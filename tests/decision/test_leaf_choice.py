@@ -179,8 +179,9 @@ def test_of_equal_costs_the_first_is_chosen_in_any_currency(unit: float) -> None
 
 
 def test_records_that_nobody_judges_do_not_count_and_others_by_their_real_cost() -> None:
-    # Sixteen records of each of three kinds: it takes more than a few to tell the two apart.
-    p = {"laplace": np.repeat([0.9, 0.0, 0.9], 16), "m_estimate": np.repeat([0.0, 0.9, 0.0], 16)}
+    # Sixteen records of each of three kinds: it takes more than a few to tell the two apart. By the known costs 0.15 is
+    # worth acting on, by the real ones it is not.
+    p = {"laplace": np.repeat([0.9, 0.0, 0.9], 16), "m_estimate": np.repeat([0.0, 0.15, 0.0], 16)}
     positive, judged = np.ones(48, bool), np.repeat([True, True, False], 16)[:, None]
     real, known = Costs(fp=1.0, fn=np.repeat([1.0, 5.0, 9.0], 16)), Costs(fp=1.0, fn=np.full(48, 9.0))
     leaves = ("laplace", "m_estimate")
