@@ -298,7 +298,10 @@ class _Task:
                 raise StudyError(f"--out {out} is {what}: choose another name")
         self.model = load(model)
         if not isinstance(self.model, DeliveredClassifier):
-            raise StudyError(f"{model} is a {type(self.model).__name__}, and no model that was saved by a study")
+            raise StudyError(
+                f"{model} is a {type(self.model).__name__}, and no model that was saved by a study: give the "
+                "best.skops of one, or what `stakes save` wrote, or predict with this model in Python"
+            )
         for name, cost in self.costs.items():
             foreseen = (self.model.foreseen_costs or {}).get(name)
             unknown = [c for c in cost.columns if c in self.after and (foreseen is None or c not in foreseen.amounts)]
