@@ -28,7 +28,7 @@ from stakes._validation import Constraint, fraction
 from stakes.costs import Costs
 from stakes.decision.cuts import NO_RECORDS, Cut, Evaluation, apply_cuts, fit_cuts, fixed_cut
 from stakes.decision.decision import Decision
-from stakes.decision.leaf_choice import cheapest_leaf
+from stakes.decision.leaf_choice import Unseen, cheapest_leaf
 from stakes.decision.reader import Reader
 from stakes.decision.readings import Readings
 from stakes.decision.thresholds import record_weights
@@ -119,6 +119,8 @@ class MemberClassifier(RoutesMetadata, CostClassifier):
     """
 
     _constraints = CONSTRAINTS
+    # Out-of-bag records of a training that was given other validation records.
+    _also_unseen: ValidationRecords | None = None
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -227,8 +229,11 @@ class MemberClassifier(RoutesMetadata, CostClassifier):
         made = self._train(train, X_train, rng)
         by_trees = isinstance(self.members_, TreeMembers)
         self.background_ = None if by_trees else self._background(X_train, train.weight)
+        self._also_unseen = None
         if self.validation_ is None:
             self.validation_ = ValidationRecords(train, in_training=True) if self.validation is None else made
+        elif made is not None and made.out_of_bag is not None:
+            self._also_unseen = made
         self._decide_by(self._asked())
         warn_if_one_class(train, self._outcomes_of)
         return self
@@ -373,30 +378,32 @@ class MemberClassifier(RoutesMetadata, CostClassifier):
     def _choose_leaf(self) -> None:
         """Choose the leaf probability that is left to the members, once, if there are records to choose it by.
 
-        On records that they were trained on, or neighbours of which were made for their training, the purest leaves
-        would win. Boosting's votes are those of its training.
+        All records that members were not trained on have a say: a few validation records leave much to noise. On
+        records that they were trained on, or neighbours of which were made for their training, the purest leaves would
+        win. Boosting's votes are those of its training.
         """
-        members, validation = self.members_, self.validation_
+        members = self.members_
         if not isinstance(members, TreeMembers) or members.cheapest_leaf is not None or not self.votes_.averages:
             return
-        if validation is None or validation.in_training:
-            return
-        if validation.out_of_bag is None or members.grown_by != "neighbours":
-            members.cheapest_leaf = self._cheapest_leaf(validation, np.arange(len(validation.records)))
+        unseen = [
+            (validation, np.arange(len(validation.records)))
+            for validation in (self.validation_, self._also_unseen)
+            if validation is not None and not validation.in_training
+            if validation.out_of_bag is None or members.grown_by != "neighbours"
+        ]
+        if unseen:
+            members.cheapest_leaf = self._cheapest_leaf(unseen)
 
-    def _cheapest_leaf(self, validation: ValidationRecords, rows: NDArray[np.intp]) -> str:
-        """Return the leaf probability by which members vote cheapest on some validation records."""
+    def _cheapest_leaf(self, unseen: Sequence[tuple[ValidationRecords, NDArray[np.intp]]]) -> str:
+        """Return the leaf probability by which members vote cheapest on some rows of validation records."""
         assert isinstance(self.members_, TreeMembers)
-        rows = rows[:: max(1, -(-rows.size // MOST_TO_CHOOSE_BY))]
-        records, out_of_bag = validation.records.take(rows), validation.out_of_bag
-        return cheapest_leaf(
-            self.members_.leaves_to_try,
-            self.votes_,
-            self.members_.assign(records.X, self._n_threads),
-            records,
-            out_of_bag=None if out_of_bag is None else out_of_bag[rows],
-            n_threads=self._n_threads,
-        )
+        parts = []
+        for validation, rows in unseen:
+            rows = rows[:: max(1, -(-rows.size // MOST_TO_CHOOSE_BY))]
+            records, out_of_bag = validation.records.take(rows), validation.out_of_bag
+            assignment = self.members_.assign(records.X, self._n_threads)
+            parts.append(Unseen(assignment, records, None if out_of_bag is None else out_of_bag[rows]))
+        return cheapest_leaf(self.members_.leaves_to_try, self.votes_, parts, n_threads=self._n_threads)
 
     def _own_cuts(
         self,

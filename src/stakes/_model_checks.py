@@ -239,8 +239,9 @@ def _check_estimator(estimator: Any) -> None:
         _check_tree_members(members, has["binning_"], n_features)
     if isinstance(members, ModelMembers):
         require(len(members) > 0 and (members.columns is None or len(members.columns) == len(members)))
-    if isinstance(has.get("validation_"), ValidationRecords):
-        _check_validation(has["validation_"], members, n_features)
+    for name in ("validation_", "_also_unseen"):
+        if isinstance(has.get(name), ValidationRecords):
+            _check_validation(has[name], members, n_features)
     if isinstance(has.get("reader_"), Reader):
         _check_reader(has["reader_"], members)
     if isinstance(has.get("votes_"), Votes):
