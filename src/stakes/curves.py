@@ -11,7 +11,7 @@ from stakes._docs import documented
 from stakes._typing import Bools, Floats, Ints
 from stakes._validation import check_value, choice
 from stakes.costs import Costs
-from stakes.decision.thresholds import finite_scores, positives, record_weights
+from stakes.decision.thresholds import ScoreCuts, finite_scores, positives, probabilities, record_weights
 from stakes.exceptions import CostsError
 from stakes.measures import savings_of
 from stakes.metrics.bill import Bill
@@ -104,8 +104,8 @@ def cost_curve(
     array([ 10.,   5.,  30., 120.])
     """
     bill = Bill.of(y_true, [], fp_cost, fn_cost, tp_cost, tn_cost, sample_weight, pos_label)
-    cuts = _Cuts(_finite_scores(y_score, bill.if_negative.size))
-    return CostCurve(cuts.thresholds, cuts.cost(bill))
+    cuts = ScoreCuts(finite_scores(y_score, bill.if_negative.size).astype(np.float64))
+    return CostCurve(_thresholds(cuts), _cost(cuts, bill))
 
 
 class RocPoints(NamedTuple):
@@ -142,9 +142,9 @@ def roc_points(
     (array([1. , 0.5, 0. , 0. ]), array([1. , 1. , 0.5, 0. ]))
     """
     (positive,) = positives(pos_label, y_true=y_true)
-    cuts = _Cuts(_finite_scores(y_score, positive.size))
+    cuts = ScoreCuts(finite_scores(y_score, positive.size).astype(np.float64))
     fpr, tpr = (cuts.above(weight) / weight.sum() for weight in _class_weights(positive, sample_weight))
-    return RocPoints(fpr, tpr, cuts.thresholds)
+    return RocPoints(fpr, tpr, _thresholds(cuts))
 
 
 class OperatingPoint(NamedTuple):
@@ -314,13 +314,13 @@ def gain_curve(
     costs = Costs(fp=fp_cost, fn=fn_cost, tp=tp_cost, tn=tn_cost)
     check_value("order", order, choice("score", "expected_saving"))
     if order == "score":
-        ranking = _finite_scores(y_score, n)
+        ranking = finite_scores(y_score, n).astype(np.float64)
     else:
-        p = _probabilities(y_score, n, "y_score")
+        p = probabilities(y_score, n)
         ranking = p * costs.fn - (1 - p) * costs.fp
-    cuts = _Cuts(ranking)
+    cuts = ScoreCuts(ranking)
     weight = record_weights(sample_weight, n)
-    share, cost = cuts.above(weight)[::-1], cuts.cost(bill)[::-1]
+    share, cost = cuts.above(weight)[::-1], _cost(cuts, bill)[::-1]
     return GainCurve(share / (share[-1] or 1.0), cost[0] - cost, savings_of(cost, *sorted((cost[0], cost[-1]))))
 
 
@@ -380,7 +380,7 @@ def reliability_curve(
     """
     (positive,) = positives(pos_label, y_true=y_true)
     n = positive.size
-    probability = _probabilities(y_prob, n, "y_prob")
+    probability = probabilities(y_prob, n, "y_prob")
     weight = record_weights(sample_weight, n)
     if fp_cost is not None and fn_cost is not None:
         fp, fn = Costs(fp=fp_cost, fn=fn_cost, tp=tp_cost, tn=tn_cost).for_records(n, "y_true").arrays(n)
@@ -473,7 +473,7 @@ def sensitivity_curve(
     else:
         # One pass per factor, by the rule of predict. Sorting records by the factor at which each turns positive would
         # take one pass, but rounds differently where p = T_cs, which is common for leaves of trees.
-        probability = _probabilities(y_score, n, "y_score")
+        probability = probabilities(y_score, n)
         changed = (Costs(fp=costs.fp * a, fn=costs.fn * b) for a, b in zip(on_fp, on_fn, strict=True))
         decisions = (probability > at_factor.threshold() for at_factor in changed)
     missed, alarmed = np.transpose(
@@ -505,38 +505,18 @@ def decide_by_costs(
     >>> decide_by_costs([0.1, 0.1, 0.6], fp_cost=5, fn_cost=[20, 95, 5])
     array([False,  True,  True])
     """
-    probability = _probabilities(y_score, np.size(y_score), "y_score")
+    probability = probabilities(y_score, np.size(y_score))
     costs = Costs(fp=fp_cost, fn=fn_cost, tp=tp_cost, tn=tn_cost).for_records(probability.size, "y_score")
     return probability > costs.threshold()
 
 
-class _Cuts:
-    """The cuts between distinct scores, with sums over the records on either side of each."""
-
-    def __init__(self, scores: Floats) -> None:
-        if not scores.size:
-            raise ValueError("y_score is empty: give at least one record")
-        self._order = np.argsort(scores)
-        ordered = scores[self._order]
-        # Cut k makes the first k records negative; records with equal scores are never separated.
-        self._cuts = np.concatenate(([0], np.flatnonzero(ordered[1:] != ordered[:-1]) + 1, [scores.size]))
-        self.thresholds = np.concatenate(([-np.inf], ordered[self._cuts[1:] - 1]))
-
-    def below(self, values: Floats) -> Floats:
-        """Return the sum of the values of records that each cut makes negative."""
-        return _running_sums(values[self._order])[self._cuts]
-
-    def above(self, values: Floats) -> Floats:
-        """Return the sum of the values of records that each cut makes positive."""
-        return _running_sums(values[self._order[::-1]])[values.size - self._cuts]
-
-    def cost(self, bill: Bill) -> Floats:
-        """Return the total cost of each cut."""
-        return self.below(bill.if_negative) + self.above(bill.if_positive)
+def _cost(cuts: ScoreCuts, bill: Bill) -> Floats:
+    """Return the total cost of each cut."""
+    return cuts.below(bill.if_negative) + cuts.above(bill.if_positive)
 
 
-def _running_sums(values: Floats) -> Floats:
-    return np.concatenate(([0.0], np.cumsum(values)))
+def _thresholds(cuts: ScoreCuts) -> Floats:
+    return np.append(-np.inf, cuts.scores)
 
 
 def _rate(part: Floats, whole: float, otherwise: Floats) -> Floats:
@@ -551,22 +531,6 @@ def _class_weights(positive: Bools, sample_weight: ArrayLike | None) -> tuple[Fl
         if not of_class.any():
             raise ValueError(f"y_true has no {name} records with weight: rates need both classes")
     return classes
-
-
-def _finite_scores(y_score: ArrayLike, n: int) -> Floats:
-    return finite_scores(y_score, n).astype(np.float64)
-
-
-def _probabilities(y_score: Any, n: int, argument: str) -> Floats:
-    scores = _finite_scores(y_score, n)
-    outside = (scores < 0) | (scores > 1)
-    if outside.any():
-        row = int(outside.argmax())
-        raise ValueError(
-            f"{argument} is not a probability in row {row}, {scores[row]:g}: give numbers between 0 and 1; "
-            "other scores must be calibrated first"
-        )
-    return scores
 
 
 def _factors(factors: ArrayLike | None) -> Floats:

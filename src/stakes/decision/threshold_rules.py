@@ -27,11 +27,10 @@ class Limits(NamedTuple):
     max_fpr: float | None = None
     max_acted: float | None = None
 
-    def counted(self, records: Records) -> list[tuple[Floats, float]]:
+    def counted(self, records: Records) -> list[tuple[Floats, float | None]]:
         """Return the limits as `best_cut` takes them."""
         weight = np.ones(len(records)) if records.weight is None else records.weight
-        both = ((np.where(records.positive, 0.0, weight), self.max_fpr), (weight, self.max_acted))
-        return [(counted, limit) for counted, limit in both if limit is not None]
+        return [(np.where(records.positive, 0.0, weight), self.max_fpr), (weight, self.max_acted)]
 
 
 class Threshold(ABC):
@@ -150,7 +149,9 @@ class Scaled(Threshold):
         saved = np.where(ratio > 0, if_positive, if_negative) - np.where(ratio > chosen, if_positive, if_negative)
         weight = np.ones(len(records)) if records.weight is None else records.weight
         error = np.sqrt((saved[saved != 0] ** 2 / weight[saved != 0]).sum())
-        one_is_allowed = all(counts[ratio > 0].sum() / (counts.sum() or 1.0) <= at_most for counts, at_most in counted)
+        one_is_allowed = all(
+            at_most is None or counts[ratio > 0].sum() / (counts.sum() or 1.0) <= at_most for counts, at_most in counted
+        )
         return cls(1.0 if one_is_allowed and saved.sum() <= 2 * error else float(np.exp(np.clip(chosen, -600, 600))))
 
     def __call__(self, costs: Costs | None) -> float | Floats:

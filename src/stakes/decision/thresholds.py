@@ -13,7 +13,16 @@ from stakes._docs import documented
 from stakes.costs import LARGEST, SMALLEST, Costs, per_record
 from stakes.exceptions import CostsError
 
-__all__ = ["Cut", "best_cut", "finite_scores", "positives", "record_weights", "tuned_threshold"]
+__all__ = [
+    "Cut",
+    "ScoreCuts",
+    "best_cut",
+    "finite_scores",
+    "positives",
+    "probabilities",
+    "record_weights",
+    "tuned_threshold",
+]
 
 # Total costs that agree to this relative precision are equal: three times 0.1 ties with 0.3.
 COST_TOLERANCE = 1e-12
@@ -69,14 +78,10 @@ def tuned_threshold(
     scores = finite_scores(y_score, n)
     fp, fn = Costs(fp=fp_cost, fn=fn_cost, tp=tp_cost, tn=tn_cost).for_records(n, "y_true").arrays(n)
     weight = record_weights(sample_weight, n)
-    limits = [
-        (counts, _share(at_most, name))
-        for counts, at_most, name in (
-            (np.where(positive, 0.0, weight), max_fpr, "max_fpr"),
-            (weight, max_share, "max_share"),
-        )
-        if at_most is not None
-    ]
+    for name, share in (("max_fpr", max_fpr), ("max_share", max_share)):
+        if share is not None and not 0 <= share <= 1:
+            raise ValueError(f"{name} must be a share between 0 and 1, got {share!r}")
+    limits = [(np.where(positive, 0.0, weight), max_fpr), (weight, max_share)]
     return best_cut(
         scores, np.where(positive, weight * fn, 0.0), np.where(positive, 0.0, weight * fp), limits=limits
     ).threshold
@@ -94,7 +99,7 @@ def best_cut(
     cost_if_negative: NDArray[np.float64],
     cost_if_positive: NDArray[np.float64],
     *,
-    limits: Iterable[tuple[NDArray[Any], float]] = (),
+    limits: Iterable[tuple[NDArray[Any], float | None]] = (),
 ) -> Cut:
     """Return the cheapest cut of scores whose costs are known: one sort and cumulative sums.
 
@@ -102,9 +107,9 @@ def best_cut(
     several entries.
 
     Costs are not negative: the sum of C_FN over the positives of an entry, and that of C_FP over its negatives. Of the
-    `counts` of a limit ``(counts, at_most)``, at most this share may be above the cut: the number of negatives in each
-    entry limits the false positive rate, the number of records the share acted on. To make nothing positive is always
-    allowed. Ties are resolved as by `tuned_threshold`.
+    `counts` of a limit ``(counts, at_most)``, at most this share may be above the cut, or any where it is None: the
+    number of negatives in each entry limits the false positive rate, the number of records the share acted on. To make
+    nothing positive is always allowed. Ties are resolved as by `tuned_threshold`.
 
     Examples
     --------
@@ -118,32 +123,46 @@ def best_cut(
     >>> best_cut(np.array([0.05, 0.45, 0.85]), np.array([10.0, 40.0, 50.0]), negatives, limits=[(negatives, 0.1)])
     Cut(threshold=0.65, cost=51.0)
     """
-    if not scores.size:
-        raise ValueError("a threshold cannot be chosen from no scores: give at least one record")
-    order = np.argsort(scores)
-    ordered = scores[order]
-    # Cut k makes the first k entries negative; entries with equal scores are never separated.
-    cuts = np.concatenate(([0], np.flatnonzero(ordered[1:] != ordered[:-1]) + 1, [scores.size]))
-
+    cuts = ScoreCuts(scores)
     # Two sums of non-negative numbers, one from each end: unlike a running difference, small totals stay exact.
-    cost = _below(cost_if_negative[order])[cuts] + _above(cost_if_positive[order])[cuts]
+    cost = cuts.below(cost_if_negative) + cuts.above(cost_if_positive)
     for counts, at_most in limits:
-        above = _above(counts[order])[cuts]
-        # Divided, not multiplied: 29 of 100 is exactly the share 0.29, but 0.29 * 100 < 29.
-        cost[above / (above[0] or 1.0) > at_most] = np.inf
+        if at_most is not None:
+            above = cuts.above(counts)
+            # Divided, not multiplied: 29 of 100 is exactly the share 0.29, but 0.29 * 100 < 29.
+            cost[above / (above[0] or 1.0) > at_most] = np.inf
     least = cost.min()
-    threshold = _middle_of_widest(ordered[cuts[:-1]], cost <= least * (1 + COST_TOLERANCE))
+    threshold = _middle_of_widest(cuts.scores, cost <= least * (1 + COST_TOLERANCE))
     return Cut(threshold, float(least))
 
 
-def _below(values: NDArray[Any]) -> NDArray[Any]:
-    """Return the sums of the first 0, 1, ..., n values."""
+class ScoreCuts:
+    """The cuts between distinct scores, with sums over the records on either side of each.
+
+    The first cut makes all records positive, each of the others those above one of the distinct `scores`, which are in
+    order. Records with equal scores are never separated.
+    """
+
+    def __init__(self, scores: NDArray[np.floating]) -> None:
+        if not scores.size:
+            raise ValueError("there are no scores to cut: give at least one record")
+        self._order = np.argsort(scores)
+        ordered = scores[self._order]
+        ends = np.append(np.flatnonzero(ordered[1:] != ordered[:-1]) + 1, scores.size)
+        self.scores = ordered[ends - 1]
+        self._n_below = np.append(0, ends)
+
+    def below(self, values: NDArray[Any]) -> NDArray[np.float64]:
+        """Return the sum of the values of the records that each cut makes negative."""
+        return _running_sums(values[self._order])[self._n_below]
+
+    def above(self, values: NDArray[Any]) -> NDArray[np.float64]:
+        """Return the sum of the values of the records that each cut makes positive."""
+        return _running_sums(values[self._order[::-1]])[values.size - self._n_below]
+
+
+def _running_sums(values: NDArray[Any]) -> NDArray[np.float64]:
     return np.concatenate(([0.0], np.cumsum(values)))
-
-
-def _above(values: NDArray[Any]) -> NDArray[Any]:
-    """Return the sums of all but the first 0, 1, ..., n values."""
-    return _below(values[::-1])[::-1]
 
 
 def _middle_of_widest(values: NDArray[np.floating], optimal: NDArray[np.bool_]) -> float:
@@ -232,7 +251,14 @@ def finite_scores(y_score: ArrayLike, n: int) -> NDArray[np.floating]:
     return scores
 
 
-def _share(value: float, name: str) -> float:
-    if not 0 <= value <= 1:
-        raise ValueError(f"{name} must be a share between 0 and 1, got {value!r}")
-    return value
+def probabilities(y_score: ArrayLike, n: int, argument: str = "y_score") -> NDArray[np.float64]:
+    """Return scores of length `n` that are all between 0 and 1."""
+    scores = finite_scores(y_score, n).astype(np.float64)
+    outside = (scores < 0) | (scores > 1)
+    if outside.any():
+        row = int(outside.argmax())
+        raise ValueError(
+            f"{argument} is not a probability in row {row}, {scores[row]:g}: give numbers between 0 and 1; "
+            "other scores must be calibrated first"
+        )
+    return scores

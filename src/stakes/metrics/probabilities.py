@@ -12,7 +12,7 @@ from scipy.special import betainc
 from stakes._docs import documented
 from stakes._typing import Floats
 from stakes._validation import check_value, number
-from stakes.decision.thresholds import finite_scores, positives, record_weights
+from stakes.decision.thresholds import ScoreCuts, finite_scores, positives, probabilities, record_weights
 from stakes.measures import savings_of
 from stakes.metrics.bill import Bill
 
@@ -299,19 +299,14 @@ def emp_credit_score(
 
 
 def _mean_cost(bill: Bill, y_score: ArrayLike) -> float:
-    p = finite_scores(y_score, bill.if_negative.size).astype(np.float64)
-    outside = (p < 0) | (p > 1)
-    if outside.any():
-        row = int(outside.argmax())
-        raise ValueError(f"y_score is not a probability in row {row}, {p[row]:g}: give numbers between 0 and 1")
+    p = probabilities(y_score, bill.if_negative.size)
     return float(p @ bill.if_positive + (1 - p) @ bill.if_negative)
 
 
 def _ranked(scores: NDArray[np.floating], *values: Floats) -> list[Floats]:
     """Return sums of values over the records ranked highest: none, and then up to the end of each group of ties."""
-    order = np.argsort(scores)[::-1]
-    ends = np.append(np.flatnonzero(np.diff(scores[order])) + 1, scores.size)
-    return [np.append(0.0, np.cumsum(value[order])[ends - 1]) for value in values]
+    cuts = ScoreCuts(scores)
+    return [cuts.above(each)[::-1] for each in values]
 
 
 def _roc_hull(
