@@ -3,7 +3,7 @@
     python -m benchmarks.checks DIR            # a directory with the Parquet files
     python -m benchmarks.checks DIR --records 50000
 
-The table says what is not a feature by the description of each data set: IDs, and what is known only afterwards.
+What is not a feature, by the description of each data set, is an ID or known only afterwards.
 """
 
 from __future__ import annotations
@@ -16,50 +16,20 @@ from typing import NamedTuple
 
 import polars as pl
 
+from benchmarks.sets import SETS, PublicSet
 from stakes.study.check import look
 from stakes.study.data import load_data
 
-
-class Public(NamedTuple):
-    """A data set: its target and positive class, and what is no feature."""
-
-    target: str
-    positive: tuple[object, ...]
-    ids: tuple[str, ...] = ()
-    afterwards: tuple[str, ...] = ()  # left out before the look: they may be leaks
-    undecided: tuple[object, ...] = ()  # labels to leave out
-
-
-RETENTION = ("RetentionCalls", "RetentionOffersAccepted", "MadeCallToRetentionTeam")
-PUBLIC = {
-    "telco_churn": Public("Churn", ("Yes",), ("customerID",)),
-    "creditcard": Public("Class", (1,)),
-    "kdd98_lrn_partial": Public("TARGET_B", (1,), (), ("TARGET_D",)),
-    "kdd98_donor_sample": Public("TARGET_B", (1,), ("CONTROL_NUMBER",), ("TARGET_D",)),
-    "german_credit": Public("class", (2,)),
-    "give_me_some_credit": Public("SeriousDlqin2yrs", (1,), ("id",)),
-    "credit_card_default": Public("default.payment.next.month", (1,), ("ID",)),
-    "hmeq": Public("BAD", (1,)),
-    "mammography": Public("class", (1,)),
-    "statlog_heart": Public("class", (2,)),
-    "ann_thyroid": Public("class", (1, 2), (), ("part",)),
-    "vehicle_claim_fraud": Public("FraudFound_P", (1,), ("PolicyNumber",)),
-    "auto_insurance_claims": Public("fraud_reported", ("Y",), ("policy_number", "incident_location")),
-    "lending_club_2007_2011": Public(
-        "loan_status", ("Charged Off",), ("id", "member_id"), ("total_payment",), ("Current",)
+# Besides those of `benchmarks.sets`, and by the same description: what is no feature.
+OTHERS = (
+    PublicSet(
+        "kdd98_donor_sample", "marketing", "TARGET_B", (1,), ids=("CONTROL_NUMBER",), afterwards=("TARGET_D",)
     ),
-    "consumer_loan_risk": Public("loan_status", (1,)),
-    "simulated_card_fraud": Public(
-        "TX_FRAUD", (1,), ("TRANSACTION_ID", "CUSTOMER_ID", "TERMINAL_ID"), ("TX_FRAUD_SCENARIO",)
+    PublicSet(
+        "simulated_card_fraud", "fraud", "TX_FRAUD", (1,),
+        ids=("TRANSACTION_ID", "CUSTOMER_ID", "TERMINAL_ID"), afterwards=("TX_FRAUD_SCENARIO",),
     ),
-    "polish_bankruptcy_5year": Public("class", (1,)),
-    "polish_bankruptcy_1year": Public("class", (1,)),
-    "cell2cell_churn": Public("Churn", ("Yes",), ("CustomerID",), RETENTION),
-    "iranian_churn": Public("Churn", (1,)),
-    "bank_customer_churn": Public("Exited", (1,), ("RowNumber", "CustomerId")),
-    "hr_attrition": Public("Attrition", ("Yes",), ("EmployeeNumber",)),
-    "hillstrom_email": Public("conversion", (1,), (), ("visit", "spend")),
-}  # fmt: skip
+)  # fmt: skip
 
 
 def main() -> int:
@@ -70,8 +40,8 @@ def main() -> int:
     options = parser.parse_args()
     wrong = missed = n_features = 0
     with tempfile.TemporaryDirectory() as directory:
-        for name, about in PUBLIC.items():
-            path = options.directory / f"{name}.parquet"
+        for about in (*SETS.values(), *OTHERS):
+            name, path = about.file, options.directory / f"{about.file}.parquet"
             if not path.exists():
                 print(f"{name:24s} SKIPPED: there is no {path}")
                 continue
@@ -93,10 +63,10 @@ class Found(NamedTuple):
     alarms: list[tuple[str, str | None]]
 
 
-def checked(frame: pl.DataFrame, about: Public, path: Path) -> Found:
+def checked(frame: pl.DataFrame, about: PublicSet, path: Path) -> Found:
     """Return what is found in a data set, without what is known only afterwards."""
-    frame = frame.filter(~pl.col(about.target).is_in(list(about.undecided))).drop(about.afterwards)
-    frame.with_columns(pl.col(about.target).is_in(list(about.positive))).write_parquet(path)
+    frame = about.decided(frame).drop(about.afterwards)
+    frame.with_columns(about.is_positive()).write_parquet(path)
     data = load_data(path, target=about.target)
     alarms = [(check.kind, check.column) for check in look(data, 0) if check.kind in ("leak", "id")]
     return Found(data.frame.width, alarms)
