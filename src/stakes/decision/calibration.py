@@ -50,26 +50,17 @@ class Calibration(ABC):
     """Whether it must be told the sum of the weights of the votes that S is a share of."""
 
     @classmethod
-    @abstractmethod
     def fit(cls, scores: Floats, positive: NDArray[np.bool_], weight: Floats) -> Calibration:
-        """Fit it to checked data in which both classes occur, and all weights are positive."""
+        """Fit it to checked data in which both classes occur, and all weights are positive; closed forms need none."""
+        return cls()
 
     @abstractmethod
     def __call__(self, scores: ArrayLike, total_weight: ArrayLike | None = None) -> Floats:
         """Return the probability of the positive class for each score."""
 
 
-class _ClosedForm(Calibration):
-    needs_data = False
-
-    @classmethod
-    def fit(cls, scores: Floats, positive: NDArray[np.bool_], weight: Floats) -> Calibration:
-        """Return it: there is nothing to fit."""
-        return cls()
-
-
 @dataclass(frozen=True)
-class Logistic(_ClosedForm):
+class Logistic(Calibration):
     """Logistic correction (Friedman et al. 2000): 1 / (1 + exp(-2F)), F = sum alpha h* = (2S - 1) sum alpha.
 
     Examples
@@ -80,6 +71,7 @@ class Logistic(_ClosedForm):
     """
 
     words = "the logistic correction"
+    needs_data = False
     needs_total_weight = True
 
     def __call__(self, scores: ArrayLike, total_weight: ArrayLike | None = None) -> Floats:
@@ -93,7 +85,7 @@ class Logistic(_ClosedForm):
 
 
 @dataclass(frozen=True)
-class LogisticBounded(_ClosedForm):
+class LogisticBounded(Calibration):
     """Logistic correction of the share of votes: 1 / (1 + exp(-2 (2S - 1))), which is between 0.12 and 0.88.
 
     Examples
@@ -104,6 +96,7 @@ class LogisticBounded(_ClosedForm):
     """
 
     words = "the bounded logistic correction"
+    needs_data = False
 
     def __call__(self, scores: ArrayLike, total_weight: ArrayLike | None = None) -> Floats:
         """Return the probability of the positive class for each score."""
