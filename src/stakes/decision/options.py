@@ -79,17 +79,18 @@ def decisions_for(estimator: Any) -> list[DecisionOption]:
     check_is_fitted(estimator)
     if not hasattr(estimator, "with_decision"):
         raise TypeError(f"{type(estimator).__name__} has no members to decide by: its decision is trained in")
-    if not estimator.votes_.averages:
-        return list(_of_boosting(estimator.decision_))
-    if not isinstance(estimator.members_, TreeMembers):
-        n_members = len(estimator.members_) if estimator.votes_.voting else 1
-        return list(_of_models(n_members, estimator.members_.has_probabilities))
+    return [DecisionOption(decision, describe(decision)) for decision in _decisions(estimator)]
+
+
+def _decisions(estimator: Any) -> Iterator[Decision]:
+    members, votes = estimator.members_, estimator.votes_
+    if not votes.averages:
+        return _of_boosting(estimator.decision_)
+    if not isinstance(members, TreeMembers):
+        return _of_models(len(members) if votes.voting else 1, members.has_probabilities)
     # Without synthetic records there is nothing to shrink.
-    grown = estimator.members_.growth > 1
-    leaves = [name for name, leaf in LEAVES.items() if grown or leaf.smoothing is not shrunk]
-    if estimator.members_.weighted:
-        return list(_of_weighted_trees(leaves))
-    return list(_of_trees(len(estimator.members_), leaves))
+    leaves = [name for name, leaf in LEAVES.items() if members.growth > 1 or leaf.smoothing is not shrunk]
+    return _of_weighted_trees(leaves) if members.weighted else _of_trees(len(members), leaves)
 
 
 def _votes(leaves: list[str]) -> Votes:
@@ -97,52 +98,46 @@ def _votes(leaves: list[str]) -> Votes:
     return [("label", "frequency"), *product(("cost", "tuned"), leaves)]
 
 
-def _of_votes(votes: Votes, weights: Sequence[str]) -> Iterator[DecisionOption]:
+def _of_votes(votes: Votes, weights: Sequence[str]) -> Iterator[Decision]:
     for (member, leaf), weight, threshold in product(votes, weights, VOTE_THRESHOLDS):
-        decision = Decision(leaf=leaf, member=member, output="vote", vote_weight=weight, threshold=threshold)
-        yield _option(decision)
+        yield Decision(leaf=leaf, member=member, output="vote", vote_weight=weight, threshold=threshold)
 
 
-def _of_trees(n_members: int, leaves: list[str]) -> Iterator[DecisionOption]:
+def _of_trees(n_members: int, leaves: list[str]) -> Iterator[Decision]:
     for leaf, threshold in product(leaves, THRESHOLDS):
-        yield _option(Decision(leaf=leaf, output="average", threshold=threshold))
+        yield Decision(leaf=leaf, output="average", threshold=threshold)
     for calibration, threshold in product(_calibrations(fitted=True), THRESHOLDS):
-        yield _option(Decision(output="average", calibration=calibration, threshold=threshold))
+        yield Decision(output="average", calibration=calibration, threshold=threshold)
     if n_members == 1:
         # One vote is the outcome: only how it is cast matters. By T_cs or T_thr it is the mean probability's decision.
-        yield _option(Decision(output="vote"))
+        yield Decision(output="vote")
         return
     yield from _of_votes(_votes(leaves), BY_ERROR)
     yield from _of_votes(PRUNED, ("pruned",))
 
 
-def _of_weighted_trees(leaves: list[str]) -> Iterator[DecisionOption]:
+def _of_weighted_trees(leaves: list[str]) -> Iterator[Decision]:
     for leaf, threshold in product(leaves, THRESHOLDS):
-        yield _option(Decision(leaf=leaf, output="average", threshold=threshold))
+        yield Decision(leaf=leaf, output="average", threshold=threshold)
     yield from _of_votes(_votes(leaves), ("node", *BY_ERROR))
     yield from _of_votes(PRUNED, ("pruned",))
 
 
-def _of_models(n_members: int, has_probabilities: bool) -> Iterator[DecisionOption]:
+def _of_models(n_members: int, has_probabilities: bool) -> Iterator[Decision]:
     for calibration, threshold in product((None, *_calibrations(fitted=True)), THRESHOLDS):
-        decision = Decision(output="average", calibration=calibration, threshold=threshold)
-        yield _option(decision)
+        yield Decision(output="average", calibration=calibration, threshold=threshold)
     if n_members > 1:
         yield from _of_votes(PRUNED if has_probabilities else PRUNED[:1], (*BY_ERROR, "pruned"))
 
 
-def _of_boosting(trained: Decision) -> Iterator[DecisionOption]:
+def _of_boosting(trained: Decision) -> Iterator[Decision]:
     """Return the decisions of boosting, whose members voted in a certain way while they were trained."""
     votes = Decision(member=trained.member, leaf=trained.leaf, output="vote")
     probabilities = product((*_calibrations(fitted=False), *_calibrations(fitted=True)), THRESHOLDS)
     for calibration, threshold in [*product((None,), VOTE_THRESHOLDS), *probabilities]:
-        yield _option(replace(votes, calibration=calibration, threshold=threshold))
+        yield replace(votes, calibration=calibration, threshold=threshold)
     for weight, threshold in product(BY_ERROR, VOTE_THRESHOLDS):
-        yield _option(replace(votes, vote_weight=weight, threshold=threshold))
-
-
-def _option(decision: Decision) -> DecisionOption:
-    return DecisionOption(decision, describe(decision))
+        yield replace(votes, vote_weight=weight, threshold=threshold)
 
 
 def describe(decision: Decision) -> str:
