@@ -9,14 +9,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from stakes._jit import kernel
-from stakes._typing import Bools, Floats, Ints
+from stakes._typing import Bools, Floats, Int8s, Ints
 
 __all__ = ["Ballots", "by_cost", "by_error", "by_margin", "pruned"]
-
-Codes = NDArray[np.int8]
 
 # The margin, as a share of the members, that all records should have in margin-distance ordering: Martinez-Munoz and
 # Suarez (2006) find that values from 0.05 to 0.25 do equally well.
@@ -28,7 +25,7 @@ JUDGED = 0.99
 class Ballots(NamedTuple):
     """The votes of members on records with known classes."""
 
-    votes: Codes  # (n_members, n_records): 1 for a positive vote, -1 for a negative one, 0 for none (in the bag)
+    votes: Int8s  # (n_members, n_records): 1 for a positive vote, -1 for a negative one, 0 for none (in the bag)
     positive: Bools
     loss: Floats  # of a mistake on each record
     threshold: Floats  # that the share of positive votes has to exceed
@@ -104,7 +101,7 @@ def by_margin(ballots: Ballots) -> Ints:
 
 
 @kernel
-def _greedy(votes: Codes, positive: Bools, loss: Floats, threshold: Floats, whole: Bools) -> Ints:
+def _greedy(votes: Int8s, positive: Bools, loss: Floats, threshold: Floats, whole: Bools) -> Ints:
     """Return the members in the order in which each adds the least cost; of equal ones the one that errs least alone.
 
     Records that none of the members so far judges are decided by the whole ensemble.

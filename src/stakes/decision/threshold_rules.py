@@ -81,7 +81,9 @@ class CostThreshold(Threshold):
 
     def __call__(self, costs: Costs | None) -> float | Floats:
         """Return T_cs of each record."""
-        return _cost_threshold(costs)
+        if costs is None:
+            raise CostsNeededError("this decision needs the costs of the records: pass fp_cost= and fn_cost=")
+        return costs.threshold()
 
 
 @dataclass(frozen=True)
@@ -156,16 +158,10 @@ class Scaled(Threshold):
 
     def __call__(self, costs: Costs | None) -> float | Floats:
         """Return the threshold of each record."""
-        threshold = _cost_threshold(costs)
+        threshold = CostThreshold()(costs)
         if self.factor == 1:
             return threshold
         return self.factor * threshold / (1 - threshold + self.factor * threshold)
 
 
 THRESHOLDS: dict[str, type[Threshold]] = {"half": Half, "cost": CostThreshold, "scaled": Scaled, "tuned": Tuned}
-
-
-def _cost_threshold(costs: Costs | None) -> float | Floats:
-    if costs is None:
-        raise CostsNeededError("this decision needs the costs of the records: pass fp_cost= and fn_cost=")
-    return costs.threshold()

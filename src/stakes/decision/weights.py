@@ -70,12 +70,7 @@ BY_ERROR = tuple(name for name, weight in VOTE_WEIGHTS.items() if weight.of_erro
 def vote_weights(name: str, error: Floats) -> Floats:
     """Return finite weights, the largest 1; all equal where none is positive.
 
-    Parameters
-    ----------
-    name : str
-        One of BY_ERROR.
-    error : ndarray of shape (n_members,) or (n_members, n_columns)
-        Errors in [0, 1].
+    `name` is one of BY_ERROR, `error` has the shape (n_members,) or (n_members, n_columns).
 
     Examples
     --------
