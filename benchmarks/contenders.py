@@ -20,6 +20,12 @@ from typing import Any, NamedTuple
 
 import joblib
 import numpy as np
+from imblearn.ensemble import (
+    BalancedBaggingClassifier,
+    BalancedRandomForestClassifier,
+    EasyEnsembleClassifier,
+    RUSBoostClassifier,
+)
 from numpy.typing import NDArray
 from sklearn.ensemble import AdaBoostClassifier, BaggingClassifier, ExtraTreesClassifier, RandomForestClassifier
 from sklearn.metrics import roc_auc_score
@@ -126,13 +132,9 @@ def _ours_balanced(make: Callable[[Setting], Any]) -> Contender:
 
     def fit(train: Records, setting: Setting) -> Any:
         model = make(setting).set_params(n_jobs=setting.threads, random_state=setting.seed)
-        return model.fit(train.X, train.y, fp_cost=1.0, fn_cost=_imbalance(train))
+        return model.fit(train.X, train.y, fp_cost=1.0, fn_cost=float((train.y == 0).sum() / (train.y == 1).sum()))
 
     return Contender(fit, decide=_by_label, needs="stakes")
-
-
-def _imbalance(train: Records) -> float:
-    return float((train.y == 0).sum() / (train.y == 1).sum())
 
 
 def _cost_tree() -> CostTreeClassifier:
@@ -191,81 +193,38 @@ def _easy_rounds(boosting: Any, setting: Setting) -> Any:
     return boosting(n_estimators=max(1, setting.trees // 2))
 
 
-# scikit-learn
+# scikit-learn and imbalanced-learn
 
 
-def _plain(model: Any, train: Records) -> Any:
-    return model.fit(train.X, train.y)
+def _peer(make: Callable[[Setting], Any], **options: Any) -> Contender:
+    """Return a classifier that is trained on the classes alone."""
+    return Contender(lambda train, setting: _plain(make(setting), train, setting), **options)
+
+
+def _plain(model: Any, train: Records, setting: Setting) -> Any:
+    return model.set_params(random_state=setting.seed).fit(train.X, train.y)
 
 
 def _bagging(train: Records, setting: Setting) -> Any:
-    model = BaggingClassifier(
-        DecisionTreeClassifier(), n_estimators=setting.trees, n_jobs=setting.threads, random_state=setting.seed
-    )
+    model = BaggingClassifier(DecisionTreeClassifier(), n_estimators=setting.trees, n_jobs=setting.threads)
     # Processes, its default, are no faster, and what they need would be hard to see.
     with joblib.parallel_config(backend="threading"):
-        return _plain(model, train)
+        return _plain(model, train, setting)
 
 
-def _forest(train: Records, setting: Setting) -> Any:
-    model = RandomForestClassifier(setting.trees, n_jobs=setting.threads, random_state=setting.seed)
-    return _plain(model, train)
-
-
-def _extra_trees(train: Records, setting: Setting) -> Any:
-    model = ExtraTreesClassifier(setting.trees, n_jobs=setting.threads, random_state=setting.seed)
-    return _plain(model, train)
-
-
-def _adaboost(train: Records, setting: Setting) -> Any:
-    return _plain(AdaBoostClassifier(n_estimators=setting.trees, random_state=setting.seed), train)
-
-
-def _tree(train: Records, setting: Setting) -> Any:
-    return _plain(DecisionTreeClassifier(random_state=setting.seed), train)
-
-
-# imbalanced-learn
-
-
-def _balanced_forest(train: Records, setting: Setting) -> Any:
-    from imblearn.ensemble import BalancedRandomForestClassifier
-
-    model = BalancedRandomForestClassifier(
-        setting.trees,
-        sampling_strategy="all",
-        replacement=True,
-        bootstrap=False,
-        n_jobs=setting.threads,
-        random_state=setting.seed,
+def _balanced_forest(setting: Setting) -> Any:
+    return BalancedRandomForestClassifier(
+        setting.trees, sampling_strategy="all", replacement=True, bootstrap=False, n_jobs=setting.threads
     )
-    return _plain(model, train)
 
 
-def _balanced_bagging(train: Records, setting: Setting) -> Any:
-    from imblearn.ensemble import BalancedBaggingClassifier
-
-    model = BalancedBaggingClassifier(n_estimators=setting.trees, n_jobs=setting.threads, random_state=setting.seed)
-    return _plain(model, train)
+def _rusboost(setting: Setting, max_depth: int = 1) -> Any:
+    return RUSBoostClassifier(DecisionTreeClassifier(max_depth=max_depth), n_estimators=setting.trees)
 
 
-def _rusboost(train: Records, setting: Setting, max_depth: int = 1) -> Any:
-    from imblearn.ensemble import RUSBoostClassifier
-
-    tree = DecisionTreeClassifier(max_depth=max_depth)
-    return _plain(RUSBoostClassifier(tree, n_estimators=setting.trees, random_state=setting.seed), train)
-
-
-def _easy_ensemble(train: Records, setting: Setting) -> Any:
-    from imblearn.ensemble import EasyEnsembleClassifier
-
-    model = EasyEnsembleClassifier(
-        EASY_MEMBERS,
-        estimator=_easy_rounds(AdaBoostClassifier, setting),
-        n_jobs=setting.threads,
-        random_state=setting.seed,
-    )
-    return _plain(model, train)
+def _easy_ensemble(setting: Setting) -> Any:
+    boosting = _easy_rounds(AdaBoostClassifier, setting)
+    return EasyEnsembleClassifier(EASY_MEMBERS, estimator=boosting, n_jobs=setting.threads)
 
 
 # LightGBM
@@ -277,10 +236,8 @@ MOST_LEAVES = 4096
 def _lightgbm(train: Records, setting: Setting, **options: Any) -> Any:
     from lightgbm import LGBMClassifier
 
-    model = LGBMClassifier(
-        n_estimators=setting.trees, n_jobs=setting.threads, random_state=setting.seed, verbosity=-1, **options
-    )
-    return _plain(model, train)
+    model = LGBMClassifier(n_estimators=setting.trees, n_jobs=setting.threads, verbosity=-1, **options)
+    return _plain(model, train, setting)
 
 
 def _lightgbm_prepare(train: Records, setting: Setting) -> Any:
@@ -299,10 +256,6 @@ def _lightgbm_bagging(train: Records, setting: Setting, **options: Any) -> Any:
 
 def _lightgbm_forest(train: Records, setting: Setting) -> Any:
     return _lightgbm_bagging(train, setting, feature_fraction_bynode=1.0 / sqrt(train.X.shape[1]))
-
-
-def _lightgbm_stumps(train: Records, setting: Setting) -> Any:
-    return _lightgbm(train, setting, num_leaves=2)
 
 
 def _lightgbm_boosting(train: Records, setting: Setting) -> Any:
@@ -414,23 +367,24 @@ def _rscript(*arguments: Any) -> list[str]:
     return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout.split()
 
 
+FOREST = _peer(lambda s: RandomForestClassifier(s.trees, n_jobs=s.threads))
 PEERS = {
-    "scikit-learn tree": Contender(_tree),
+    "scikit-learn tree": _peer(lambda s: DecisionTreeClassifier()),
     "scikit-learn bagging": Contender(_bagging),
-    "scikit-learn forest": Contender(_forest),
-    "scikit-learn forest, ours by default": Contender(_forest),
-    "scikit-learn extra trees": Contender(_extra_trees),
-    "scikit-learn AdaBoost": Contender(_adaboost, decide=_by_label),
-    "imbalanced-learn forest": Contender(_balanced_forest, decide=_by_label, needs="imblearn"),
-    "imbalanced-learn bagging": Contender(_balanced_bagging, decide=_by_label, needs="imblearn"),
-    "imbalanced-learn RUSBoost": Contender(_rusboost, decide=_by_label, needs="imblearn"),
-    "imbalanced-learn RUSBoost, deeper": Contender(
-        partial(_rusboost, max_depth=RUSBOOST_DEPTH), decide=_by_label, needs="imblearn"
+    "scikit-learn forest": FOREST,
+    "scikit-learn forest, ours by default": FOREST,
+    "scikit-learn extra trees": _peer(lambda s: ExtraTreesClassifier(s.trees, n_jobs=s.threads)),
+    "scikit-learn AdaBoost": _peer(lambda s: AdaBoostClassifier(n_estimators=s.trees), decide=_by_label),
+    "imbalanced-learn forest": _peer(_balanced_forest, decide=_by_label),
+    "imbalanced-learn bagging": _peer(
+        lambda s: BalancedBaggingClassifier(n_estimators=s.trees, n_jobs=s.threads), decide=_by_label
     ),
-    "imbalanced-learn EasyEnsemble": Contender(_easy_ensemble, decide=_by_label, needs="imblearn"),
+    "imbalanced-learn RUSBoost": _peer(_rusboost, decide=_by_label),
+    "imbalanced-learn RUSBoost, deeper": _peer(partial(_rusboost, max_depth=RUSBOOST_DEPTH), decide=_by_label),
+    "imbalanced-learn EasyEnsemble": _peer(_easy_ensemble, decide=_by_label),
     "LightGBM bagging": Contender(_lightgbm_bagging, needs="lightgbm", prepare=_lightgbm_prepare),
     "LightGBM forest": Contender(_lightgbm_forest, needs="lightgbm", prepare=_lightgbm_prepare),
-    "LightGBM stumps": Contender(_lightgbm_stumps, needs="lightgbm", prepare=_lightgbm_prepare),
+    "LightGBM stumps": Contender(partial(_lightgbm, num_leaves=2), needs="lightgbm", prepare=_lightgbm_prepare),
     "LightGBM boosting": Contender(_lightgbm_boosting, needs="lightgbm", prepare=_lightgbm_prepare),
     "LightGBM boosting, ours by cost": Contender(_lightgbm_boosting, needs="lightgbm", prepare=_lightgbm_prepare),
     "YDF bagging": _ydf(ALL_FEATURES),
