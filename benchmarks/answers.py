@@ -162,19 +162,19 @@ def bounded(sources: Sequence[Source]) -> list[Source]:
 
 def chosen(source: Source, kind: pl.Expr, figure: str = TEST) -> dict[str, float]:
     """Return the test figure of each method's model of a kind that is best on out-of-fold records."""
-    rows = (
-        source.results.filter(kind, pl.col(OUT_OF_FOLD).is_not_null(), pl.col(figure).is_finite())
-        .sort(OUT_OF_FOLD, descending=True, maintain_order=True)
-        .group_by("method", maintain_order=True)
-        .first()
-    )
+    rows = _ranked(source, kind, pl.col(figure).is_finite()).unique("method", keep="first", maintain_order=True)
     return dict(rows.select("method", figure).iter_rows())
 
 
 def best(source: Source) -> float:
     """Return the test figure of the single model that is best on out-of-fold records."""
-    rows = source.results.filter(SINGLE, pl.col(OUT_OF_FOLD).is_not_null(), pl.col(TEST).is_not_null())
-    return float(rows.sort(OUT_OF_FOLD, descending=True, maintain_order=True)[TEST][0])
+    return float(_ranked(source, SINGLE, pl.col(TEST).is_not_null())[TEST][0])
+
+
+def _ranked(source: Source, *kinds: pl.Expr) -> pl.DataFrame:
+    """Return the models of some kinds, the best on out-of-fold records first."""
+    known = source.results.filter(*kinds, pl.col(OUT_OF_FOLD).is_not_null())
+    return known.sort(OUT_OF_FOLD, descending=True, maintain_order=True)
 
 
 def answer(question: Question, sources: Sequence[Source]) -> Answer | None:
@@ -225,8 +225,7 @@ def first_methods(sources: Sequence[Source], n: int = 10) -> list[tuple[str, flo
     Each is the one that adds the most to those before it. The rivals, which are part of every study, come first.
     """
     names = sorted({name for source in sources for name in source.results.filter(SINGLE)["method"].unique()})
-    tables = [_by_method(source, names) for source in sources]
-    scores = np.array([table[0] for table in tables]), np.array([table[1] for table in tables])
+    scores = np.moveaxis([_by_method(source, names) for source in sources], 2, 0)
     chosen = [names.index(name) for name in RIVALS if name in names]
     found = []
     while len(chosen) < min(n, len(names)):
@@ -236,21 +235,15 @@ def first_methods(sources: Sequence[Source], n: int = 10) -> list[tuple[str, flo
     return [(names[j], _delivered(scores, chosen[: len(RIVALS)])) for j in chosen[: len(RIVALS)]] + found
 
 
-def _by_method(source: Source, names: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-    """Return the best out-of-fold figure of each method, and the test figure that goes with it."""
-    rows = (
-        source.results.filter(SINGLE, pl.col(OUT_OF_FOLD).is_not_null(), pl.col(TEST).is_not_null())
-        .sort(OUT_OF_FOLD, descending=True, maintain_order=True)
-        .group_by("method", maintain_order=True)
-        .first()
-    )
-    figures = {name: (a, b) for name, a, b in rows.select("method", OUT_OF_FOLD, TEST).iter_rows()}
-    both = np.array([figures.get(name, (-np.inf, np.nan)) for name in names])
-    return both[:, 0], both[:, 1]
+def _by_method(source: Source, names: Sequence[str]) -> np.ndarray:
+    """Return the best out-of-fold figure of each method, and the test figure that goes with it, in a row."""
+    rows = _ranked(source, SINGLE, pl.col(TEST).is_not_null()).unique("method", keep="first", maintain_order=True)
+    figures = {name: both for name, *both in rows.select("method", OUT_OF_FOLD, TEST).iter_rows()}
+    return np.array([figures.get(name, (-np.inf, np.nan)) for name in names])
 
 
-def _delivered(scores: tuple[np.ndarray, np.ndarray], chosen: Sequence[int]) -> float:
-    out_of_fold, test = (part[:, chosen] for part in scores)
+def _delivered(scores: np.ndarray, chosen: Sequence[int]) -> float:
+    out_of_fold, test = scores[:, :, chosen]
     return float(np.take_along_axis(test, out_of_fold.argmax(axis=1)[:, None], axis=1).mean())
 
 
@@ -326,18 +319,15 @@ KINDS = {
 
 def components_table(comparison: Comparison) -> str:
     """Return what each component of the framework explains."""
-    rows = []
-    for component in comparison.components:
-        first, last = component.levels[0], component.levels[-1]
-        rows.append(
-            (
-                component.words,
-                f"{component.share:.1%}",
-                f"{component.low:.1%} to {component.high:.1%}",
-                f"{first.name} ({first.rank:.2f})",
-                f"{last.name} ({last.rank:.2f})",
-            )
+    rows = [
+        (
+            component.words,
+            f"{component.share:.1%}",
+            f"{component.low:.1%} to {component.high:.1%}",
+            *(f"{level.name} ({level.rank:.2f})" for level in (component.levels[0], component.levels[-1])),
         )
+        for component in comparison.components
+    ]
     return table(("component", "explains", "90% interval", "best choice (mean rank)", "worst choice"), rows)
 
 
