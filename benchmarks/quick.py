@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from benchmarks.state_of_the_art import imbalanced, priced, simulated
+from benchmarks.state_of_the_art import KINDS, data_of
 from stakes.study import Study, StudyData
 from stakes.study.findings import find
 from stakes.study.plan import plan_units
@@ -50,7 +50,7 @@ def chosen(data: StudyData, out: Path, asked: Sequence[str], *, trees: int, seed
 def main() -> None:
     """Run the command."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("kind", choices=["imbalance", "costs", "simulated"])
+    parser.add_argument("kind", choices=KINDS)
     parser.add_argument("--data", type=Path)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--sets")
@@ -63,14 +63,9 @@ def main() -> None:
     names = [name.removesuffix(f"-{options.seed}") for name in sorted(finished)]
     if options.sets:
         names = [name for name in names if name in options.sets.split(",")]
-    sets = {
-        "imbalance": lambda: imbalanced(names),
-        "costs": lambda: priced(options.data, names, options.records),
-        "simulated": lambda: simulated(names),
-    }
     asked = [*(options.methods or ["quick"]), ALL]
     saved = []
-    for data in sets[options.kind]():
+    for data in data_of(options.kind, options.data, names, options.records):
         out = options.out / f"{data.name}-{options.seed}"
         found = list(chosen(data, out, asked, trees=options.trees, seed=options.seed))
         saved.append([savings for savings, _ in found])

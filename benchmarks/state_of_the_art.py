@@ -26,6 +26,7 @@ from stakes.study.comparison.page import write_figures, write_page
 ENOUGH = 20
 # Records to learn from in simulations, and new ones to judge on: so many that figures are next to the truth.
 LEARNT, JUDGED = 3_000, 20_000
+KINDS = ("imbalance", "costs", "simulated")
 
 
 def imbalanced(names: list[str] | None) -> Iterator[StudyData]:
@@ -68,10 +69,19 @@ def simulated(names: list[str] | None) -> Iterator[StudyData]:
                 yield study_data(name, data.frame, data.target == 1, costs, test_rows=test)
 
 
+def data_of(kind: str, directory: Path | None, names: list[str] | None, records: int) -> Iterator[StudyData]:
+    """Return the data sets of a kind; those with costs are files in a directory, of at most some records each."""
+    if kind == "costs":
+        if directory is None:
+            raise SystemExit("--data says where the sets with costs are")
+        return priced(directory, names, records)
+    return imbalanced(names) if kind == "imbalance" else simulated(names)
+
+
 def main() -> None:
     """Run the studies that are missing, and write the comparison."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("kind", choices=["imbalance", "costs", "simulated"])
+    parser.add_argument("kind", choices=KINDS)
     parser.add_argument("--data", type=Path)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--sets")
@@ -83,12 +93,7 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=-1)
     asked = parser.parse_args()
     names = asked.sets.split(",") if asked.sets else None
-    sets = {
-        "imbalance": lambda: imbalanced(names),
-        "costs": lambda: priced(asked.data, names, asked.records),
-        "simulated": lambda: simulated(names),
-    }
-    for data in sets[asked.kind]():
+    for data in data_of(asked.kind, asked.data, names, asked.records):
         for seed in map(int, asked.seeds.split(",")):
             out = asked.out / f"{data.name}-{seed}"
             if (out / "summary.json").exists():
