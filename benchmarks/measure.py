@@ -20,8 +20,10 @@ __all__ = [
     "alternate",
     "best",
     "cpu_seconds",
+    "family",
     "measure",
     "ratio",
+    "read",
     "resident_peak",
 ]
 
@@ -111,12 +113,12 @@ def ratio(runs: dict[str, list[Run]], whole: Callable[[float], float] = lambda s
 def cpu_seconds() -> float:
     """Return the CPU seconds of this process so far, and of its descendants where the system tells."""
     ended = os.times()
-    return time.process_time() + ended.children_user + ended.children_system + sum(map(_cpu_seconds, _family()[1:]))
+    return time.process_time() + ended.children_user + ended.children_system + sum(map(_cpu_seconds, family()[1:]))
 
 
 def _cpu_seconds(process: Path) -> float:
     # What follows the name: a letter, 10 numbers, and the ticks of the process and of its dead children.
-    ticks = _read(process / "stat").rpartition(")")[2].split()[11:15]
+    ticks = read(process / "stat").rpartition(")")[2].split()[11:15]
     return sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK") if ticks else 0.0
 
 
@@ -136,9 +138,9 @@ class Memory:
         if trim is not None:
             trim(0)
         try:
-            for process in _family():
+            for process in family():
                 (process / "clear_refs").write_text("5")
-            self._before = {int(process.name): _kilobytes(process, "VmRSS") for process in _family()}
+            self._before = {int(process.name): _kilobytes(process, "VmRSS") for process in family()}
         except OSError:
             return
 
@@ -146,36 +148,37 @@ class Memory:
         """Return the growth up to the peak, in megabytes."""
         if self._before is None:
             return None
-        peaks = [_kilobytes(process, "VmHWM") - self._before.get(int(process.name), 0) for process in _family()]
+        peaks = [_kilobytes(process, "VmHWM") - self._before.get(int(process.name), 0) for process in family()]
         return sum(max(0, peak) for peak in peaks) / 1024
 
 
 def resident_peak() -> float | None:
     """Return all the memory of this process at its peak since the last measurement began, in megabytes."""
-    family = _family()
-    return _kilobytes(family[0], "VmHWM") / 1024 if family else None
+    found = family()
+    return _kilobytes(found[0], "VmHWM") / 1024 if found else None
 
 
-def _family() -> list[Path]:
-    """Return this process and its descendants, as their directories in /proc."""
+def family(pid: int | None = None) -> list[Path]:
+    """Return a process, this one by default, and its descendants, as their directories in /proc."""
     if not sys.platform.startswith("linux"):
         return []
-    found = [Path("/proc") / str(Path("/proc/self").readlink())]
+    found = [Path("/proc") / str(Path("/proc/self").readlink() if pid is None else pid)]
     for process in found:
         for task in process.glob("task/*/children"):
-            found += [Path("/proc") / child for child in _read(task).split()]
-    return [process for process in found if _read(process / "status")]
+            found += [Path("/proc") / child for child in read(task).split()]
+    return [process for process in found if read(process / "status")]
 
 
-def _read(file: Path) -> str:
+def read(file: Path) -> str:
+    """Return what a file in /proc says; nothing if its process has ended."""
     try:
         return file.read_text()
-    except OSError:  # the process has ended
+    except OSError:
         return ""
 
 
 def _kilobytes(process: Path, field: str) -> int:
-    for line in _read(process / "status").splitlines():
+    for line in read(process / "status").splitlines():
         if line.startswith(field):
             return int(line.split()[1])
     return 0

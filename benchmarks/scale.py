@@ -31,6 +31,7 @@ import numpy as np
 import polars as pl
 from dask.distributed import Client, LocalCluster
 
+from benchmarks.measure import family, read
 from stakes.study.plan import QUICK, RIVALS
 
 __all__ = ["Measured", "make_part", "measure", "savings", "write_parts"]
@@ -111,22 +112,9 @@ def measure(command: Sequence[str]) -> Measured:
 
 def _memory(pid: int) -> tuple[int, int]:
     """Return the private bytes, and all resident ones, of a process and its descendants."""
-    parents = {}
-    for status in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            parents[int(status.parent.name)] = int(status.read_text().rsplit(")", 1)[1].split()[1])
-        except OSError:
-            continue
-    family, found = {pid}, True
-    while found:
-        found = {child for child, parent in parents.items() if parent in family} - family
-        family |= found
     private = resident = 0
-    for member in family:
-        try:
-            lines = Path(f"/proc/{member}/smaps_rollup").read_text().splitlines()
-        except OSError:
-            continue
+    for process in family(pid):
+        lines = read(process / "smaps_rollup").splitlines()
         sizes = {line.split(":")[0]: int(line.split()[1]) << 10 for line in lines[1:]}
         private += sizes.get("Pss_Anon", 0) + sizes.get("Pss_Shmem", 0)
         resident += sizes.get("Pss", 0)
@@ -159,7 +147,7 @@ def _study(data: Path, new: Path, out: Path, options: Sequence[str]) -> dict[str
     return {
         "chosen": summary["chosen"]["name"],
         "savings": saved,
-        **{name: getattr(took, name) for name in took._fields},
+        **took._asdict(),
         "applied_per_second": NEW / applied.seconds,
         "bins": sum(path.stat().st_size for path in (out / "bins").glob("*")) if (out / "bins").exists() else 0,
     }
@@ -210,7 +198,7 @@ def _lightgbm(data: Path, new: Path, out: Path) -> dict[str, Any]:
     saved = savings(pl.read_parquet(decisions))
     text.unlink()
     decisions.unlink()
-    return {"savings": saved, **{name: getattr(took, name) for name in took._fields}}
+    return {"savings": saved, **took._asdict()}
 
 
 # Trees of 15 levels: Spark sends the histograms of a level's nodes from process to process, whose number doubles.
@@ -238,7 +226,7 @@ def _spark(python: str, data: Path, new: Path, out: Path, trees: str) -> dict[st
     took = measure([python, "-c", SPARK, str(data), str(new), str(out), trees, "5g"])
     saved = savings(pl.read_parquet(out / "*.parquet"))
     shutil.rmtree(out)
-    return {"savings": saved, **{name: getattr(took, name) for name in took._fields}}
+    return {"savings": saved, **took._asdict()}
 
 
 def main() -> None:
