@@ -144,48 +144,44 @@ def _run(tree: ast.AST) -> Iterator[ast.AST]:
         yield from _run(node)
 
 
-def arrows() -> set[tuple[str, str]]:
-    """Return which room imports from which."""
-    found = set()
+def crossings() -> Iterator[tuple[str, Room, str, Room]]:
+    """Yield the imports from another room: who imports, in which room, what, and from which."""
     for module in modules():
         here = room_of(module)
         for imported in imports_of(module):
             there = room_of(imported)
             if here is not None and there is not None and here != there:
-                found.add((here.name, there.name))
-    return found
+                yield module, here, imported, there
+
+
+def arrows() -> set[tuple[str, str]]:
+    """Return which room imports from which."""
+    return {(here.name, there.name) for _, here, _, there in crossings()}
 
 
 def backward() -> list[str]:
     """Return the imports that go against the flow."""
-    order = {room.name: position for position, room in enumerate(ROOMS)}
-    found = []
-    for module in modules():
-        here = room_of(module)
-        for imported in imports_of(module):
-            there = room_of(imported)
-            if here is not None and there is not None and order[there.name] > order[here.name]:
-                found.append(f"{module} ({here.name}) imports {imported} ({there.name})")
-    return sorted(set(found))
+    return sorted(
+        {
+            f"{module} ({here.name}) imports {imported} ({there.name})"
+            for module, here, imported, there in crossings()
+            if ROOMS.index(there) > ROOMS.index(here)
+        }
+    )
 
 
 def direct(edges: set[tuple[str, str]]) -> set[tuple[str, str]]:
     """Return the arrows that are not implied by others."""
-    names = {name for edge in edges for name in edge}
-    reached: dict[str, set[str]] = {}
 
-    def reach(name: str) -> set[str]:
-        if name not in reached:
-            ahead = {there for here, there in edges if here == name}
-            reached[name] = ahead.union(*(reach(other) for other in ahead)) if ahead else set()
-        return reached[name]
+    @cache
+    def reached(name: str) -> set[str]:
+        ahead = {there for here, there in edges if here == name}
+        return ahead.union(*map(reached, ahead))
 
-    for name in names:
-        reach(name)
     return {
         (here, there)
         for here, there in edges
-        if not any(there in reached[other] for h, other in edges if h == here and other != there)
+        if not any(there in reached(other) for h, other in edges if h == here and other != there)
     }
 
 
