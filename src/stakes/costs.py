@@ -20,7 +20,6 @@ Cost = float | NDArray[np.float64]
 SMALLEST, LARGEST = 1e-100, 1e100
 # Ratios of costs this close, relative to their size, are told apart by rounding only.
 SAME_RATIO = 4e-16
-NAMES = ("fp", "fn", "tp", "tn")
 
 
 class Costs:
@@ -68,9 +67,7 @@ class Costs:
     fn: Cost
 
     def __init__(self, fp: ArrayLike, fn: ArrayLike, tp: ArrayLike = 0.0, tn: ArrayLike = 0.0) -> None:
-        given = {name: _in_range(value, f"{name}_cost") for name, value in zip(NAMES, (fp, fn, tp, tn), strict=True)}
-        _same_length(given)
-        self.__setstate__(_reduced(given))
+        self.__setstate__(_reduced(_checked(fp_cost=fp, fn_cost=fn, tp_cost=tp, tn_cost=tn)))
 
     @classmethod
     def _of(cls, fp: Cost, fn: Cost) -> Costs:
@@ -185,9 +182,7 @@ def rounded(ratio: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def check_costs(n: int, what: str, **costs: ArrayLike) -> list[NDArray[np.float64]]:
     """Return costs, given by the names of their arguments, as one number for each of `n` records of `what`."""
-    given = {name: _in_range(value, name) for name, value in costs.items()}
-    _same_length({name.removesuffix("_cost"): value for name, value in given.items()})
-    return [per_record(value, name, n, what) for name, value in given.items()]
+    return [per_record(value, name, n, what) for name, value in _checked(**costs).items()]
 
 
 def per_record(
@@ -219,17 +214,15 @@ def _numbers(value: ArrayLike, argument: str, *, may_be_nan: bool = False) -> ND
     if raw.ndim > 1:
         hint = f"; pass np.ravel({argument})" if raw.ndim == 2 and raw.shape[1] == 1 else ""
         raise CostsError(f"{argument} has shape {raw.shape}: give one number, or one per record{hint}")
-    if raw.dtype.kind not in "biuf":
-        try:
-            numbers = np.array([_number(v) for v in np.atleast_1d(raw)], dtype=np.float64).reshape(raw.shape)
-        except (TypeError, ValueError):
-            bad = [i for i, v in enumerate(np.atleast_1d(raw)) if not _is_number(v)]
-            first = np.atleast_1d(raw)[bad[0]]
-            raise CostsError(
-                f"{argument} is not numeric in {_records(len(bad))}: the first is row {bad[0]}, {first!r}"
-            ) from None
-    else:
+    if raw.dtype.kind in "biuf":
         numbers = np.array(raw, dtype=np.float64)  # a copy: costs outlive the caller's array
+    else:
+        parsed = [_number(each) for each in np.atleast_1d(raw)]
+        bad = [row for row, number in enumerate(parsed) if number is None]
+        if bad:
+            first = np.atleast_1d(raw)[bad[0]]
+            raise CostsError(f"{argument} is not numeric in {_records(len(bad))}: the first is row {bad[0]}, {first!r}")
+        numbers = np.array(parsed, dtype=np.float64).reshape(raw.shape)
     bad_rows = _rows_where(lambda part: ~(np.isfinite(part) | (may_be_nan & np.isnan(part))), numbers)
     if bad_rows.size:
         value_at = np.atleast_1d(numbers)[bad_rows[0]]
@@ -241,10 +234,7 @@ def _numbers(value: ArrayLike, argument: str, *, may_be_nan: bool = False) -> ND
 
 def _in_range(value: ArrayLike, argument: str) -> NDArray[np.float64]:
     numbers = _numbers(value, argument)
-    bad = _rows_where(
-        lambda part: (np.abs(part) > LARGEST) | (np.abs(part) < SMALLEST) & (part != 0),
-        numbers,
-    )
+    bad = _rows_where(lambda part: (np.abs(part) > LARGEST) | (np.abs(part) < SMALLEST) & (part != 0), numbers)
     if bad.size:
         first = np.atleast_1d(numbers)[bad[0]]
         raise CostsError(
@@ -263,21 +253,16 @@ def _rows_where(
     return np.concatenate(found) if found else np.empty(0, np.intp)
 
 
-def _number(value: object) -> float:
-    if isinstance(value, str | bytes | complex):
-        raise TypeError("float() would take text, and the real part of a complex number")
+def _number(value: Any) -> float | None:
+    """Return one of the costs as a float, NaN for a missing one; None if it is no number."""
+    if isinstance(value, str | bytes | complex):  # float() would take text, and the real part of a complex number
+        return None
     try:
-        return float("nan") if value is None else float(value)  # type: ignore[arg-type]
+        return float("nan") if value is None else float(value)
     except OverflowError:  # an integer beyond the largest float
         return float("inf")
-
-
-def _is_number(value: object) -> bool:
-    try:
-        _number(value)
     except (TypeError, ValueError):
-        return False
-    return True
+        return None
 
 
 def _records(n: int) -> str:
@@ -289,11 +274,14 @@ def _check_length(numbers: NDArray[np.float64], argument: str, n: int, what: str
         raise CostsError(f"{argument} has {_records(numbers.size)}, {what} has {n}: give one number, or one per record")
 
 
-def _same_length(given: dict[str, NDArray[np.float64]]) -> None:
+def _checked(**costs: ArrayLike) -> dict[str, NDArray[np.float64]]:
+    """Return costs, given by the names of their arguments, as numbers that can be added up, of one length."""
+    given = {name: _in_range(value, name) for name, value in costs.items()}
     lengths = {name: value.size for name, value in given.items() if value.ndim == 1}
     if len(set(lengths.values())) > 1:
-        listed = ", ".join(f"{name}_cost {n}" for name, n in lengths.items())
+        listed = ", ".join(f"{name} {n}" for name, n in lengths.items())
         raise CostsError(f"costs have different numbers of records ({listed}): give one number, or one per record")
+    return given
 
 
 def _reduced(given: dict[str, NDArray[np.float64]]) -> tuple[Cost, Cost]:
@@ -301,10 +289,11 @@ def _reduced(given: dict[str, NDArray[np.float64]]) -> tuple[Cost, Cost]:
 
     Where even a positive costs more if it is acted on, acting is never worth it: a miss costs nothing, and T_cs is 1.
     """
-    fp, fn = _less(given["fp"], given["tn"]), _less(given["fn"], given["tp"])
-    _check_not_negative(fp, _rows_where(lambda fp: fp < 0, fp), "fp_cost", "tn_cost" if given["tn"].any() else None)
+    tp, tn = given["tp_cost"], given["tn_cost"]
+    fp, fn = _less(given["fp_cost"], tn), _less(given["fn_cost"], tp)
+    _check_not_negative(fp, _rows_where(lambda fp: fp < 0, fp), "fp_cost - tn_cost" if tn.any() else "fp_cost")
     # A negative cost that nothing was subtracted from has the wrong sign.
-    _check_not_negative(fn, _rows_where(lambda fn, tp: (fn < 0) & (tp == 0), fn, given["tp"]), "fn_cost", None)
+    _check_not_negative(fn, _rows_where(lambda fn, tp: (fn < 0) & (tp == 0), fn, tp), "fn_cost")
     if _rows_where(lambda fn: fn < 0, fn).size:
         fp, fn = np.where((fn < 0) & (fp == 0), -fn, fp), np.maximum(fn, 0.0)
     return (fp if fp.ndim else float(fp)), (fn if fn.ndim else float(fn))
@@ -315,11 +304,10 @@ def _less(cost: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.f
     return cost if right.ndim == 0 and right == 0 else cost - right
 
 
-def _check_not_negative(reduced: NDArray[np.float64], bad: NDArray[np.intp], wrong: str, right: str | None) -> None:
+def _check_not_negative(reduced: NDArray[np.float64], bad: NDArray[np.intp], what: str) -> None:
     if bad.size:
         first = np.atleast_1d(reduced)[bad[0]]
         raise CostsError(
-            f"{wrong if right is None else f'{wrong} - {right}'} is negative in {_records(bad.size)}: the first is row "
-            f"{bad[0]}, {first:g}. A mistake must cost at least as much as the right decision: check the signs, or "
-            "clip it at 0"
+            f"{what} is negative in {_records(bad.size)}: the first is row {bad[0]}, {first:g}. A mistake must cost at "
+            "least as much as the right decision: check the signs, or clip it at 0"
         )
