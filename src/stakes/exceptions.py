@@ -6,11 +6,14 @@ __all__ = [
     "CostsError",
     "CostsNeededError",
     "DecisionError",
+    "FewRoundsWarning",
     "ModelFileError",
     "NoEffectWarning",
+    "OneClassWarning",
     "SamplingError",
     "StakesWarning",
     "StudyError",
+    "TrainingWarning",
 ]
 
 
