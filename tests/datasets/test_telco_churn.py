@@ -125,7 +125,7 @@ def test_an_archive_without_the_file_is_reported(tmp_path):
 
 
 def test_an_unknown_source_is_refused():
-    with pytest.raises(ValueError, match="source='web': use 'local' or 'openml'"):
+    with pytest.raises(ValueError, match="source='web' is not known: choose from 'local', 'openml'"):
         load_telco_churn(source="web")
 
 

@@ -6,9 +6,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from stakes._validation import check_value, choice
 from stakes.costs import Costs
 from stakes.datasets.dataset import CostDataset
-from stakes.datasets.files import DataDir, Table, check_source, typed
+from stakes.datasets.files import DataDir, Table, typed
 from stakes.datasets.splits import Rows, SplitPlan
 
 __all__ = ["load_credit_card_fraud"]
@@ -58,7 +59,7 @@ def load_credit_card_fraud(data_dir: DataDir = None, *, fp_cost: float = 5.0, so
     >>> data = load_credit_card_fraud("my/data", fp_cost=2)  # doctest: +SKIP
     >>> train, validation, test = data.parts(repeat=0)  # doctest: +SKIP
     """
-    check_source(source, ("local", "openml"))
+    check_value("source", source, choice("local", "openml"))
     columns = (*FEATURES, "Class")
     raw = TABLE.fetch(columns, optional=("Time",)) if source == "openml" else TABLE.read(data_dir, columns)
     frame = typed(raw, {name: pl.Float64 for name in raw.columns if name in FEATURES}, ())

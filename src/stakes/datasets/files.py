@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import zipfile
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 from sklearn.datasets import fetch_openml
 
-__all__ = ["DataDir", "Table", "check_source", "typed"]
+__all__ = ["DataDir", "Table", "typed"]
 
 DataDir = str | os.PathLike[str] | None
 
@@ -37,7 +37,7 @@ class Table:
     def read(self, data_dir: DataDir, columns: Sequence[str]) -> pl.DataFrame:
         """Read columns of the table from its file in `data_dir`, or in the directory that STAKES_DATA names."""
         path = self._find(data_dir)
-        lazy = _SCANNERS[path.suffix.lower()](path, self.names)
+        lazy = self._scan(path)
         _check_columns(lazy.collect_schema().names(), columns, f"{self.title} in {path}")
         return _tidy(lazy.select(columns).collect())
 
@@ -49,6 +49,21 @@ class Table:
         required = [name for name in columns if name not in optional]
         _check_columns(fetched.columns, required, f"{self.title} at OpenML ({self.openml_id})")
         return _tidy(_from_pandas(fetched[[name for name in columns if name in fetched.columns]]))
+
+    def _scan(self, path: Path) -> pl.LazyFrame:
+        kind = path.suffix.lower()
+        if kind == ".parquet":
+            return pl.scan_parquet(path)
+        # Types are known from the dataset, not guessed from a file.
+        return pl.scan_csv(self._unzipped(path) if kind == ".zip" else path, infer_schema=False)
+
+    def _unzipped(self, path: Path) -> bytes:
+        texts = [name for name in self.names if name.endswith((".csv", ".txt"))]
+        with zipfile.ZipFile(path) as archive:
+            for member in archive.namelist():
+                if Path(member).name.lower() in map(str.lower, texts):
+                    return archive.read(member)
+            raise ValueError(f"{path} holds {', '.join(archive.namelist())}, but no {' or '.join(texts)}")
 
     def _find(self, data_dir: DataDir) -> Path:
         folder = data_dir or os.environ.get(ENVIRONMENT_VARIABLE)
@@ -64,12 +79,6 @@ class Table:
         )
 
 
-def check_source(source: str, allowed: Collection[str]) -> None:
-    """Raise an error if `source` is not among the allowed ones."""
-    if source not in allowed:
-        raise ValueError(f"source={source!r}: use {' or '.join(map(repr, allowed))}")
-
-
 def typed(frame: pl.DataFrame, numbers: Mapping[str, Any], categories: Sequence[str]) -> pl.DataFrame:
     """Select columns with their types: numbers, and categories in alphabetical order."""
     # Through floats: text such as "3.0" is an integer too.
@@ -78,27 +87,6 @@ def typed(frame: pl.DataFrame, numbers: Mapping[str, Any], categories: Sequence[
     as_categories = [column.cast(pl.Enum(column.drop_nulls().unique().sort())) for column in text]
     chosen = [name for name in frame.columns if name in numbers or name in categories]
     return frame.with_columns(*as_numbers, *as_categories).select(chosen)
-
-
-def _scan_text(source: Path | bytes) -> pl.LazyFrame:
-    return pl.scan_csv(source, infer_schema=False)  # types are known from the dataset, not guessed from a file
-
-
-def _scan_zip(path: Path, names: Sequence[str]) -> pl.LazyFrame:
-    texts = [name for name in names if name.endswith((".csv", ".txt"))]
-    with zipfile.ZipFile(path) as archive:
-        for member in archive.namelist():
-            if Path(member).name.lower() in map(str.lower, texts):
-                return _scan_text(archive.read(member))
-        raise ValueError(f"{path} holds {', '.join(archive.namelist())}, but no {' or '.join(texts)}")
-
-
-_SCANNERS: dict[str, Callable[[Path, Sequence[str]], pl.LazyFrame]] = {
-    ".parquet": lambda path, names: pl.scan_parquet(path),
-    ".csv": lambda path, names: _scan_text(path),
-    ".txt": lambda path, names: _scan_text(path),
-    ".zip": _scan_zip,
-}
 
 
 def _check_columns(present: Collection[str], wanted: Sequence[str], where: str) -> None:

@@ -8,9 +8,10 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 
+from stakes._validation import check_value, choice
 from stakes.datasets.dataset import CostDataset
 from stakes.datasets.donations import DonationCosts
-from stakes.datasets.files import DataDir, Table, check_source, typed
+from stakes.datasets.files import DataDir, Table, typed
 from stakes.datasets.splits import SplitPlan
 
 __all__ = ["load_kdd98"]
@@ -118,7 +119,7 @@ def load_kdd98(data_dir: DataDir = None, *, source: str = "local", openml_id: in
     >>> data = load_kdd98("my/data", source="partial")  # doctest: +SKIP
     >>> train, validation, test = data.parts(repeat=0)  # doctest: +SKIP
     """
-    check_source(source, ("local", "partial", "openml"))
+    check_value("source", source, choice("local", "partial", "openml"))
     if source == "partial":
         raw = PARTIAL.read(data_dir, (*PARTIAL_COLUMNS, *TARGETS))
         return _dataset("kdd98_partial", PARTIAL_DESCRIPTION, raw, _partial_features(raw), PARTIAL_DONATION, DRAWN_TEST)

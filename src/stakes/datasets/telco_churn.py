@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
+from stakes._validation import check_value, choice
 from stakes.costs import Costs
 from stakes.datasets.dataset import CostDataset
-from stakes.datasets.files import DataDir, Table, check_source, typed
+from stakes.datasets.files import DataDir, Table, typed
 from stakes.datasets.splits import SplitPlan
 
 __all__ = ["load_telco_churn"]
@@ -64,7 +65,7 @@ def load_telco_churn(data_dir: DataDir = None, *, source: str = "local") -> Cost
     >>> data = load_telco_churn("my/data")  # doctest: +SKIP
     >>> train, validation, test = data.parts(repeat=0)  # doctest: +SKIP
     """
-    check_source(source, ("local", "openml"))
+    check_value("source", source, choice("local", "openml"))
     columns = (*FEATURES, "Churn")
     raw = TABLE.fetch(columns) if source == "openml" else TABLE.read(data_dir, columns)
     frame = typed(raw.select(FEATURES), NUMBERS, [name for name in FEATURES if name not in NUMBERS])
