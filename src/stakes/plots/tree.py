@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Self
@@ -15,8 +14,7 @@ from stakes.costs import Costs
 from stakes.decision.thresholds import positives, record_weights
 from stakes.exceptions import CostsNeededError
 from stakes.plots import base
-from stakes.tree.binning import Binning
-from stakes.tree.export import Weights, _color, _visit, _Words
+from stakes.tree.export import NodeTexts, Weights
 from stakes.tree.nodes import Nodes
 from stakes.tree.pruning import node_sums
 
@@ -40,22 +38,11 @@ class Box:
     answer: str  # yes or no, to the question of the box above
 
 
-def boxes_of(
-    nodes: Nodes,
-    binning: Binning,
-    *,
-    weights: Weights,
-    class_names: Sequence[Any],
-    max_depth: int | None,
-    max_categories: int,
-    digits: int,
-) -> list[Box]:
-    """Return the nodes of one tree, each after those above it, with places and texts; options as of `export_text`."""
-    words = _Words(nodes, binning, weights, None, class_names, max_categories, digits)
-    visited = list(_visit(nodes, max_depth))
-    x: dict[int, float] = {}
+def boxes_of(words: NodeTexts) -> list[Box]:
+    """Return the nodes of one tree, each after those above it, with places and texts."""
+    nodes, visited = words.nodes, list(words.visit())
     ends = [node for node, _, more in visited if more or nodes.feature[node] < 0]
-    x.update((node, float(place)) for place, node in enumerate(ends))
+    x = {node: float(place) for place, node in enumerate(ends)}
     for node, _, _ in reversed(visited):  # children before their parents
         if node not in x:
             left = int(nodes.left[node])
@@ -70,7 +57,7 @@ def boxes_of(
     def box(node: int, depth: int, more: bool) -> Box:
         parent = int(words.parent[node]) if depth else -1
         answer = "yes" if depth and nodes.left[parent] == node else "no"
-        return Box(node, parent, x[node], depth, text(node, more), _color(nodes, node), answer)
+        return Box(node, parent, x[node], depth, text(node, more), words.color(node), answer)
 
     return [box(*place) for place in visited]
 
@@ -169,16 +156,9 @@ class CostTreeDisplay:
                 raise CostsNeededError("records were given without y, fp_cost or fn_cost: give all, or none of them")
             costs = Costs(fp=fp_cost, fn=fn_cost, tp=tp_cost, tn=tn_cost)
             nodes, weights = _recounted(estimator, nodes, X, y, costs, sample_weight, positive), "cost"
-        boxes = boxes_of(
-            nodes,
-            estimator.binning_,
-            weights=weights,
-            class_names=[*estimator.classes_[estimator.classes_ != positive], positive],
-            max_depth=max_depth,
-            max_categories=max_categories,
-            digits=digits,
-        )
-        return cls(boxes=boxes).plot(ax, **plot_kw)
+        class_names = [*estimator.classes_[estimator.classes_ != positive], positive]
+        words = NodeTexts(nodes, estimator.binning_, weights, None, class_names, max_depth, max_categories, digits)
+        return cls(boxes=boxes_of(words)).plot(ax, **plot_kw)
 
     def plot(self, ax: Axes | None = None, *, fontsize: float = 9.0) -> Self:
         """Draw the tree.
@@ -201,25 +181,16 @@ class CostTreeDisplay:
         ax.set_axis_off()
         place = {box.node: (box.x, -box.depth) for box in self.boxes}
         background = {"facecolor": ax.get_facecolor(), "edgecolor": "none", "pad": 1}
+        centred: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": fontsize}
         self.texts_: list[Annotation] = []
         for box in self.boxes:
             if box.depth:
                 (x, y), (x_above, y_above) = place[box.node], place[box.parent]
                 ax.plot((x, x_above), (y, y_above), **base.REFERENCE | {"linestyle": "-"})
-                centred: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": fontsize}
                 ax.text((x + x_above) / 2, (y + y_above) / 2, box.answer, bbox=background, **centred)
             frame = {"boxstyle": "round,pad=0.4", "facecolor": box.color, "edgecolor": base.REFERENCE["color"]}
-            self.texts_.append(
-                ax.annotate(
-                    box.text,
-                    place[box.node],
-                    ha="center",
-                    va="center",
-                    fontsize=fontsize,
-                    bbox=frame,
-                    parse_math=False,  # a name may have dollars in it
-                )
-            )
+            # A name may have dollars in it, which make no formula.
+            self.texts_.append(ax.annotate(box.text, place[box.node], bbox=frame, parse_math=False, **centred))
         self._shrink(fontsize)
         return self
 

@@ -14,7 +14,7 @@ from stakes._typing import Int32s
 from stakes.tree.binning import Binning
 from stakes.tree.nodes import Nodes
 
-__all__ = ["Weights", "cut_at", "export_graphviz", "export_text"]
+__all__ = ["NodeTexts", "Weights", "cut_at", "export_graphviz", "export_text"]
 
 Weights = Literal["count", "weight", "cost"]
 """What ``nodes.weights`` are: counts of records once more, weights, or costs."""
@@ -73,9 +73,9 @@ def export_text(
     |-- amount <= 80.0 or missing: 3 records, 0 positive, P+ 0, cost 0.00 (other label 15.00) -> negative
     |-- amount > 80.0: 1 record, 1 positive, P+ 1, cost 0.00 (other label 90.00) -> positive
     """
-    words = _Words(nodes, binning, weights, feature_names, class_names, max_categories, digits)
+    words = NodeTexts(nodes, binning, weights, feature_names, class_names, max_depth, max_categories, digits)
     lines = []
-    for node, depth, more in _visit(nodes, max_depth):
+    for node, depth, more in words.visit():
         rule = f"{'|   ' * (depth - 1)}|-- {words.rule(node)}: " if depth else ""
         lines.append(f"{rule}{', '.join(words.facts(node))} -> {words.label(node)}{' ...' if more else ''}")
     return "\n".join(lines)
@@ -122,16 +122,16 @@ def export_graphviz(
     0 -> 2 [label="no"];
     }
     """
-    words = _Words(nodes, binning, weights, feature_names, class_names, max_categories, digits)
+    words = NodeTexts(nodes, binning, weights, feature_names, class_names, max_depth, max_categories, digits)
     lines = [
         "digraph tree {",
         'node [shape=box, style="filled,rounded", fontname="helvetica"];',
         'edge [fontname="helvetica"];',
     ]
-    for node, depth, more in _visit(nodes, max_depth):
+    for node, depth, more in words.visit():
         question = [f"{words.rule(nodes.left[node])}?"] if nodes.feature[node] >= 0 else []
         label = _quoted([*question, *words.facts(node), words.label(node), *(["..."] if more else [])])
-        lines.append(f"{node} [label={label}, fillcolor={_quoted([_color(nodes, node)])}];")
+        lines.append(f"{node} [label={label}, fillcolor={_quoted([words.color(node)])}];")
         if depth:
             parent = words.parent[node]
             lines.append(f"{parent} -> {node} [label={_quoted(['yes' if node == nodes.left[parent] else 'no'])}];")
@@ -148,28 +148,16 @@ def cut_at(nodes: Nodes, threshold: float) -> Nodes:
     return nodes._replace(weights=weights)
 
 
-def _visit(nodes: Nodes, max_depth: int | None) -> Iterator[tuple[int, int, bool]]:
-    """Go through the nodes depth first, left first: number, depth, and whether there is more that is not shown."""
-    pending = [(0, 0)]
-    while pending:
-        node, depth = pending.pop()
-        splits = bool(nodes.feature[node] >= 0)
-        shown = splits and (max_depth is None or depth < max_depth)
-        if shown:
-            left = int(nodes.left[node])
-            pending += [(left + 1, depth + 1), (left, depth + 1)]
-        yield node, depth, splits and not shown
-
-
 @dataclass(frozen=True)
-class _Words:
-    """The texts of the nodes of a tree."""
+class NodeTexts:
+    """What is written and drawn of the nodes of a tree, by the options of `export_text`."""
 
     nodes: Nodes
     binning: Binning
     weights: Weights
     feature_names: Sequence[Any] | None
     class_names: Sequence[Any]
+    max_depth: int | None
     max_categories: int
     digits: int | None
 
@@ -185,6 +173,18 @@ class _Words:
     def parent(self) -> Int32s:
         """The node above each node."""
         return self.nodes.parent
+
+    def visit(self) -> Iterator[tuple[int, int, bool]]:
+        """Go through the nodes depth first, left first: number, depth, and whether there is more that is not shown."""
+        pending = [(0, 0)]
+        while pending:
+            node, depth = pending.pop()
+            splits = bool(self.nodes.feature[node] >= 0)
+            shown = splits and (self.max_depth is None or depth < self.max_depth)
+            if shown:
+                left = int(self.nodes.left[node])
+                pending += [(left + 1, depth + 1), (left, depth + 1)]
+            yield node, depth, splits and not shown
 
     def rule(self, node: int) -> str:
         """Return the rule by which records of the parent come to this node."""
@@ -233,6 +233,13 @@ class _Words:
         negative, positive = self.nodes.weights[node]
         return _printable(self.class_names[int(positive > negative)])
 
+    def color(self, node: int) -> str:
+        """Mix the colour of the label with white, the more the closer the decision."""
+        negative, positive = self.nodes.weights[node].tolist()
+        total = negative + positive
+        strength = abs(positive - negative) / total if total > 0 else 0.0
+        return "#" + "".join(f"{round(255 - strength * (255 - hue)):02x}" for hue in COLORS[positive > negative])
+
 
 def _share(sums: Any) -> str:
     negative, positive = sums.tolist()
@@ -242,14 +249,6 @@ def _share(sums: Any) -> str:
 
 def _has(bits: Any, bin_: int) -> bool:
     return bool((int(bits[bin_ >> 6]) >> (bin_ & 63)) & 1)
-
-
-def _color(nodes: Nodes, node: int) -> str:
-    """Mix the colour of the label with white, the more the closer the decision."""
-    negative, positive = nodes.weights[node].tolist()
-    total = negative + positive
-    strength = abs(positive - negative) / total if total > 0 else 0.0
-    return "#" + "".join(f"{round(255 - strength * (255 - hue)):02x}" for hue in COLORS[positive > negative])
 
 
 def _printable(name: Any) -> str:
