@@ -133,6 +133,11 @@ ax : matplotlib Axes, default=None
     Axes to draw on; new ones by default.
 **plot_kw
     Further arguments of `plot`.
+
+Returns
+-------
+display
+    With the drawing in `ax_` and `figure_`.
 [ax]
 ax : matplotlib Axes, default=None
     Axes to draw on; new ones by default.
@@ -145,6 +150,10 @@ unit : str, default="cost units"
 [line_settings]
 **line_kw
     Settings of the line, for instance ``color=``.
+
+Returns
+-------
+self
 [labels]
 {line_name}
 {unit}

@@ -95,10 +95,6 @@ class CostCurveDisplay(base.PredictionDisplay):
         ----------
         {scores}
         {drawing}
-
-        Returns
-        -------
-        display : CostCurveDisplay
         """
         (positive,) = positives(pos_label, y_true=y_true)
         costs = {"fp_cost": fp_cost, "fn_cost": fn_cost, "tp_cost": tp_cost, "tn_cost": tn_cost}
@@ -131,10 +127,6 @@ class CostCurveDisplay(base.PredictionDisplay):
         measure : {"cost", "savings"}, default="cost"
             The total cost, or the share that is saved of the cheaper of acting on all records and on none.
         {labels}
-
-        Returns
-        -------
-        self : CostCurveDisplay
         """
         check_value("measure", measure, choice(*MEASURES))
         measured = MEASURES[measure]

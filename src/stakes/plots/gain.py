@@ -80,22 +80,9 @@ class GainDisplay(base.PredictionDisplay):
         y_true, y_score, fp_cost, fn_cost, tp_cost, tn_cost, sample_weight, pos_label, order
             As in `stakes.curves.gain_curve`.
         {drawing}
-
-        Returns
-        -------
-        display : GainDisplay
         """
-        curve = gain_curve(
-            y_true,
-            y_score,
-            fp_cost=fp_cost,
-            fn_cost=fn_cost,
-            tp_cost=tp_cost,
-            tn_cost=tn_cost,
-            sample_weight=sample_weight,
-            pos_label=pos_label,
-            order=order,
-        )
+        costs = {"fp_cost": fp_cost, "fn_cost": fn_cost, "tp_cost": tp_cost, "tn_cost": tn_cost}
+        curve = gain_curve(y_true, y_score, **costs, sample_weight=sample_weight, pos_label=pos_label, order=order)
         return cls(curve=curve, name=name).plot(ax, **plot_kw)
 
     def plot(
@@ -115,10 +102,6 @@ class GainDisplay(base.PredictionDisplay):
         measure : {"profit", "savings"}, default="profit"
             The money saved against acting on nobody, or the share saved of the cheaper of acting on all and on nobody.
         {labels}
-
-        Returns
-        -------
-        self : GainDisplay
         """
         check_value("measure", measure, choice(*MEASURES))
         measured = MEASURES[measure]

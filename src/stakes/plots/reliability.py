@@ -86,10 +86,6 @@ class ReliabilityDisplay(base.PredictionDisplay):
         fp_cost, fn_cost, tp_cost, tn_cost : float or array-like of shape (n_records,)
             Costs of the records, which `by_cost` needs.
         {drawing}
-
-        Returns
-        -------
-        display : ReliabilityDisplay
         """
         costs: dict[str, Any] = {}
         if by_cost:
@@ -109,10 +105,6 @@ class ReliabilityDisplay(base.PredictionDisplay):
         {ax}
         {line_name}
         {line_settings}
-
-        Returns
-        -------
-        self : ReliabilityDisplay
         """
         ax = base.start(self, ax, figsize=(5.6, 6.2))
         predicted, observed, counts = self.curve

@@ -99,10 +99,6 @@ class CostROCDisplay(base.PredictionDisplay):
         y_pred : array-like of shape (n_records,), default=None
             Decisions to mark with a point.
         {drawing}
-
-        Returns
-        -------
-        display : CostROCDisplay
         """
         (positive,) = positives(pos_label, y_true=y_true)
         costs: dict[str, Any] = {"fp_cost": fp_cost, "fn_cost": fn_cost, "tp_cost": tp_cost, "tn_cost": tn_cost}
@@ -130,10 +126,6 @@ class CostROCDisplay(base.PredictionDisplay):
         ----------
         {ax}
         {labels}
-
-        Returns
-        -------
-        self : CostROCDisplay
         """
         ax = base.start(self, ax, figsize=(5.6, 5.6))
         ax.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.01), aspect="equal")

@@ -93,15 +93,7 @@ class CostSensitivityDisplay(base.PredictionDisplay):
             Probabilities of the positive class; without them only the decisions of today are drawn.
         y_pred : array-like of shape (n_records,), default=None
             The decisions of today; by default those by T_cs of today's costs.
-        name : str, default=None
-            Name of the lines.
-        {ax}
-        **plot_kw
-            Further arguments of `plot`.
-
-        Returns
-        -------
-        display : CostSensitivityDisplay
+        {drawing}
         """
         costs: dict[str, Any] = {"fp_cost": fp_cost, "fn_cost": fn_cost, "tp_cost": tp_cost, "tn_cost": tn_cost}
         (positive,) = positives(pos_label, y_true=y_true)
@@ -111,12 +103,7 @@ class CostSensitivityDisplay(base.PredictionDisplay):
             today = decide_by_costs(y_score, **costs)
         else:
             raise ValueError("give y_score, y_pred or both: there is nothing to draw")
-        settings: dict[str, Any] = costs | {
-            "vary": vary,
-            "factors": factors,
-            "sample_weight": sample_weight,
-            "pos_label": True,
-        }
+        settings = costs | {"vary": vary, "factors": factors, "sample_weight": sample_weight, "pos_label": True}
         return cls(
             adapted=None if y_score is None else sensitivity_curve(positive, y_score=y_score, **settings),
             kept=sensitivity_curve(positive, y_pred=today, **settings),
@@ -130,14 +117,8 @@ class CostSensitivityDisplay(base.PredictionDisplay):
         Parameters
         ----------
         {ax}
-        name : str, default=None
-            Name of the lines, instead of the display's.
-        **line_kw
-            Settings of the lines, for instance ``color=``.
-
-        Returns
-        -------
-        self : CostSensitivityDisplay
+        {line_name}
+        {line_settings}
         """
         ax = base.start(self, ax)
         name = self.name if name is None else name
