@@ -103,13 +103,9 @@ def run_unit(classifier: Any, unit: Unit, parts: Parts) -> pl.DataFrame:
 def _training_costs(setting: str, train: CostDataset) -> Costs:
     if setting == "none":
         return Costs(fp=1.0, fn=1.0)
-    if setting == "record":
-        return train.costs
     if setting == "class means":
         return train.costs.class_means(train.target)
-    pair = training_costs(setting)
-    assert pair is not None
-    return pair
+    return training_costs(setting) or train.costs
 
 
 def _identity(unit: Unit, decision: Decision) -> dict[str, Any]:
