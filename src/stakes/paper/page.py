@@ -61,7 +61,7 @@ def _title(table: PaperTable) -> str:
 
 
 def _number(name: str, figures: dict[str, float] | None) -> str:
-    value = None if figures is None else figures.get(name)
+    value = (figures or {}).get(name)
     return "-" if value is None else f"{value:,.{DIGITS.get(name, 2)}f}"
 
 
@@ -71,24 +71,6 @@ def _model(line: Line) -> list[str]:
     return [rank if name == "rank" else getattr(line, name) for name in MODEL]
 
 
-def _same_cells(table: PaperTable, shown: Sequence[str]) -> Cells:
-    headings = [*MODEL.values(), *(HEADINGS[name] for name in shown)]
-    rows = [
-        [*_model(line), *(f"{_number(name, line.printed)} / {_number(name, line.figures)}" for name in shown)]
-        for line in table.same
-    ]
-    return _compact(headings, rows)
-
-
-def _best_cells(lines: Sequence[Line], shown: Sequence[str]) -> Cells:
-    headings = [*MODEL.values(), *(HEADINGS[name] for name in shown), f"{HEADINGS[shown[0]]} on validation"]
-    rows = []
-    for line in lines:
-        validation = None if line.validation is None else {shown[0]: line.validation}
-        rows.append([*_model(line), *(_number(name, line.figures) for name in shown), _number(shown[0], validation)])
-    return _compact(headings, rows)
-
-
 def _compact(headings: list[str], rows: list[list[str]]) -> Cells:
     """Leave out columns that have nothing in them."""
     kept = [column for column in range(len(headings)) if any(row[column] not in ("", "-") for row in rows)]
@@ -96,9 +78,20 @@ def _compact(headings: list[str], rows: list[list[str]]) -> Cells:
 
 
 def _sections(table: PaperTable, shown: Sequence[str]) -> Iterator[tuple[str, Cells]]:
-    yield "The paper's models: its figures / ours for the same model", _same_cells(table, shown)
+    headings = [*MODEL.values(), *(HEADINGS[name] for name in shown)]
+    same = [
+        [*_model(line), *(f"{_number(name, line.printed)} / {_number(name, line.figures)}" for name in shown)]
+        for line in table.same
+    ]
+    yield "The paper's models: its figures / ours for the same model", _compact(headings, same)
+    headings.append(f"{HEADINGS[shown[0]]} on validation")
     for section, lines in groupby(table.best, key=lambda line: line.section):
-        yield f"Ours: {section}" if section != "trivial" else "Trivial decisions", _best_cells(list(lines), shown)
+        best = []
+        for line in lines:
+            validation = None if line.validation is None else {shown[0]: line.validation}
+            figures = [*(_number(name, line.figures) for name in shown), _number(shown[0], validation)]
+            best.append([*_model(line), *figures])
+        yield f"Ours: {section}" if section != "trivial" else "Trivial decisions", _compact(headings, best)
 
 
 def markdown(
@@ -107,9 +100,7 @@ def markdown(
     """Return the page: what was run, the findings, and the tables."""
     parts = [f"# {title}", "", *(f"- {note}" for note in notes), "", "## Findings", ""]
     for finding in findings:
-        parts += [f"**{finding.claim}** {'Yes.' if finding.holds else 'Not so, or not always.'}", ""]
-        parts += [f"- {sentence[0].upper()}{sentence[1:]}" for sentence in finding.sentences]
-        parts.append("")
+        parts += [f"**{finding.claim}** {finding.verdict}", "", *(f"- {line}" for line in finding.lines), ""]
     for table in tables:
         parts += [f"## {_title(table) or 'Tables'}", ""]
         for heading, (headings, rows) in _sections(table, shown):
@@ -155,6 +146,6 @@ def print_tables(
                 drawn.add_row(*map(Text, row))
             console.print(drawn)
     for finding in findings:
-        console.print(Text(f"{finding.claim} {'Yes.' if finding.holds else 'Not so, or not always.'}", style="bold"))
-        for sentence in finding.sentences:
-            console.print(Text(f"  {sentence[0].upper()}{sentence[1:]}"))
+        console.print(Text(f"{finding.claim} {finding.verdict}", style="bold"))
+        for line in finding.lines:
+            console.print(Text(f"  {line}"))

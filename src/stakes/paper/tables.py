@@ -135,20 +135,11 @@ def _train_costs(application: Application, trial: Trial, setting: str) -> str:
     if setting == "record":
         return application.record_costs.format(fp=overhead)
     if setting == "class means":
-        fp, fn = _class_means(trial)
+        trains = [trial.dataset.parts(repeat, seed=trial.seed).train for repeat in range(trial.repeats)]
+        means = [train.costs.class_means(train.target) for train in trains]
+        fp, fn = np.mean([[mean.fp, mean.fn] for mean in means], axis=0)
         return f"({fp:.4g}, {fn:.2f})"
     return f"({setting.replace(':', ', ')})"
-
-
-def _class_means(trial: Trial) -> tuple[float, float]:
-    """Return the class means of the costs of training records, averaged over repeats."""
-    means = []
-    for repeat in range(trial.repeats):
-        train = trial.dataset.parts(repeat, seed=trial.seed).train
-        mean = train.costs.class_means(train.target)
-        means.append([np.mean(mean.fp), np.mean(mean.fn)])
-    fp, fn = np.mean(means, axis=0)
-    return float(fp), float(fn)
 
 
 def compare(application: Application, merged: pl.DataFrame, trials: Sequence[Trial]) -> list[PaperTable]:
@@ -173,23 +164,13 @@ def _same(application: Application, merged: pl.DataFrame, limit: float | None) -
         found = merged.filter(*(pl.col(name).eq_missing(pl.lit(value)) for name, value in row.identity.items()))
         # A tree that ignores costs is the same for each overhead.
         found = found.unique("trees", keep="first", maintain_order=True)
-        ours: list[dict[str, Any] | None] = [*found.to_dicts()]
-        lines += [_published_line(row, application, same) for same in ours or [None]]
+        columns = _decision_columns({**row.identity, "family": "boosting" if row.decision.vote_weight is None else ""})
+        columns |= {"train_costs": row.printed_costs, "printed": row.figures}
+        name = "rpart" if row.name == "tree" else row.name
+        lines += [
+            _line(application, "as printed", row.rank, name, ours, **columns) for ours in found.to_dicts() or [None]
+        ]
     return lines
-
-
-def _published_line(row: PublishedRow, application: Application, ours: dict[str, Any] | None) -> Line:
-    return Line(
-        section="as printed",
-        rank=row.rank,
-        name="rpart" if row.name == "tree" else row.name,
-        trees="" if ours is None else ours["trees"],
-        train_costs=row.printed_costs,
-        **_decision_columns({**row.identity, "family": "boosting" if row.identity["vote_weight"] is None else ""}),
-        figures=None if ours is None else _figures(application, ours),
-        printed=row.figures,
-        validation=None if ours is None else _validation(application, ours),
-    )
 
 
 def _best(application: Application, merged: pl.DataFrame, limit: float | None, trial: Trial) -> list[Line]:
@@ -206,22 +187,21 @@ def _best(application: Application, merged: pl.DataFrame, limit: float | None, t
     ]
     lines = []
     for section, models, part, count in listed:
-        rows = ranking(application, models, limit, part).head(count).to_dicts()
-        lines += [_line(application, row, section, rank) for rank, row in enumerate(rows, 1)]
+        for rank, row in enumerate(ranking(application, models, limit, part).head(count).to_dicts(), 1):
+            columns = {"train_costs": row["shown_costs"], **_decision_columns(row)}
+            lines.append(_line(application, section, rank, row["name"], row, **columns))
     return lines + _trivial(application, trial)
 
 
-def _line(application: Application, row: dict[str, Any], section: str, rank: int) -> Line:
-    return Line(
-        section=section,
-        rank=rank,
-        name=row["name"],
-        trees=row["trees"],
-        train_costs=row["shown_costs"],
-        **_decision_columns(row),
-        figures=_figures(application, row),
-        validation=_validation(application, row),
-    )
+def _line(
+    application: Application, section: str, rank: int | None, name: str, ours: dict[str, Any] | None, **columns: Any
+) -> Line:
+    """Return a line, with the figures of our model if there is one."""
+    if ours is None:
+        return Line(section, rank, name, **columns)
+    figures = {shown: shown_value(shown, ours[f"test_{shown}"]) for shown in application.shown}
+    validation = shown_value(application.measure, ours[f"validation_{application.measure}"])
+    return Line(section, rank, name, ours["trees"], figures=figures, validation=validation, **columns)
 
 
 def _decision_columns(row: dict[str, Any]) -> dict[str, Any]:
@@ -244,14 +224,6 @@ def _decision_columns(row: dict[str, Any]) -> dict[str, Any]:
 def _word(words: dict[Any, str], choice: str | None) -> str:
     """Return what the paper calls a choice; one that it does not have goes by its name here."""
     return words.get(choice, str(choice).replace("_", " "))
-
-
-def _figures(application: Application, row: dict[str, Any]) -> dict[str, float]:
-    return {name: shown_value(name, row[f"test_{name}"]) for name in application.shown}
-
-
-def _validation(application: Application, row: dict[str, Any]) -> float:
-    return shown_value(application.measure, row[f"validation_{application.measure}"])
 
 
 def shown_value(name: str, value: float) -> float:
