@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import polars as pl
@@ -17,18 +18,15 @@ from stakes.datasets.splits import SplitPlan
 __all__ = ["load_kdd98"]
 
 PUBLISHER = "https://kdd.ics.uci.edu/databases/kddcup98/kddcup98.html"
-PARTIAL_HINT = " Or, for an extract that is not comparable with published results, use source='partial'."
-LEARNING = Table(
-    "KDD Cup 98 learning set", ("cup98LRN.parquet", "cup98LRN.txt", "cup98lrn.zip"), PUBLISHER, hint=PARTIAL_HINT
+ORIGINAL = partial(
+    Table,
+    publisher=PUBLISHER,
+    hint=" Or, for an extract that is not comparable with published results, use source='partial'.",
 )
-VALIDATION = Table(
-    "KDD Cup 98 validation set", ("cup98VAL.parquet", "cup98VAL.txt", "cup98val.zip"), PUBLISHER, hint=PARTIAL_HINT
-)
-VALIDATION_TARGETS = Table(
-    "KDD Cup 98 validation targets",
-    ("kdd98_valtargt.parquet", "valtargt.txt", "valtargt.zip"),
-    PUBLISHER,
-    hint=PARTIAL_HINT,
+LEARNING = ORIGINAL("KDD Cup 98 learning set", ("cup98LRN.parquet", "cup98LRN.txt", "cup98lrn.zip"))
+VALIDATION = ORIGINAL("KDD Cup 98 validation set", ("cup98VAL.parquet", "cup98VAL.txt", "cup98val.zip"))
+VALIDATION_TARGETS = ORIGINAL(
+    "KDD Cup 98 validation targets", ("kdd98_valtargt.parquet", "valtargt.txt", "valtargt.zip")
 )
 PARTIAL = Table("KDD Cup 98 learning set, partial", ("kdd98_lrn_partial.parquet",), PUBLISHER)
 
