@@ -251,7 +251,7 @@ def finite_scores(y_score: ArrayLike, n: int) -> NDArray[np.floating]:
     return scores
 
 
-def probabilities(y_score: ArrayLike, n: int, argument: str = "y_score") -> NDArray[np.float64]:
+def probabilities(y_score: Any, n: int, argument: str = "y_score") -> NDArray[np.float64]:
     """Return scores of length `n` that are all between 0 and 1."""
     scores = finite_scores(y_score, n).astype(np.float64)
     outside = (scores < 0) | (scores > 1)

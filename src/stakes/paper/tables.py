@@ -137,7 +137,7 @@ def _train_costs(application: Application, trial: Trial, setting: str) -> str:
     if setting == "class means":
         trains = [trial.dataset.parts(repeat, seed=trial.seed).train for repeat in range(trial.repeats)]
         means = [train.costs.class_means(train.target) for train in trains]
-        fp, fn = np.mean([[mean.fp, mean.fn] for mean in means], axis=0)
+        fp, fn = np.mean([np.array([mean.fp, mean.fn]) for mean in means], axis=0)
         return f"({fp:.4g}, {fn:.2f})"
     return f"({setting.replace(':', ', ')})"
 
@@ -167,9 +167,8 @@ def _same(application: Application, merged: pl.DataFrame, limit: float | None) -
         columns = _decision_columns({**row.identity, "family": "boosting" if row.decision.vote_weight is None else ""})
         columns |= {"train_costs": row.printed_costs, "printed": row.figures}
         name = "rpart" if row.name == "tree" else row.name
-        lines += [
-            _line(application, "as printed", row.rank, name, ours, **columns) for ours in found.to_dicts() or [None]
-        ]
+        ours: list[dict[str, Any] | None] = [*found.to_dicts()]
+        lines += [_line(application, "as printed", row.rank, name, same, **columns) for same in ours or [None]]
     return lines
 
 
