@@ -12,7 +12,6 @@ import argparse
 import sys
 import tempfile
 from pathlib import Path
-from typing import NamedTuple
 
 import polars as pl
 
@@ -45,31 +44,19 @@ def main() -> int:
             if not path.exists():
                 print(f"{name:24s} SKIPPED: there is no {path}")
                 continue
-            found = checked(pl.read_parquet(path).head(options.records), about, Path(directory) / path.name)
-            n_features += found.n_features
-            false = [(kind, column) for kind, column in found.alarms if kind == "leak" or column not in about.ids]
-            not_found = set(about.ids) - {column for kind, column in found.alarms if kind == "id"}
+            frame = about.decided(pl.read_parquet(path).head(options.records)).drop(about.afterwards)
+            copy = Path(directory) / path.name
+            frame.with_columns(about.is_positive()).write_parquet(copy)
+            data = load_data(copy, target=about.target)
+            alarms = [(check.kind, check.column) for check in look(data, 0) if check.kind in ("leak", "id")]
+            n_features += data.frame.width
+            false = [(kind, column) for kind, column in alarms if kind == "leak" or column not in about.ids]
+            not_found = set(about.ids) - {column for kind, column in alarms if kind == "id"}
             wrong, missed = wrong + len(false), missed + len(not_found)
             wrongly = f"false alarms: {false or 'none'}; IDs missed: {not_found or 'none'}"
-            print(f"{name:24s} {found.n_features:4d} features; {wrongly}")
+            print(f"{name:24s} {data.frame.width:4d} features; {wrongly}")
     print(f"{n_features} features, {wrong} false alarms, {missed} IDs missed")
     return min(wrong, 1)
-
-
-class Found(NamedTuple):
-    """How many features there are, and which columns were suspected of what."""
-
-    n_features: int
-    alarms: list[tuple[str, str | None]]
-
-
-def checked(frame: pl.DataFrame, about: PublicSet, path: Path) -> Found:
-    """Return what is found in a data set, without what is known only afterwards."""
-    frame = about.decided(frame).drop(about.afterwards)
-    frame.with_columns(about.is_positive()).write_parquet(path)
-    data = load_data(path, target=about.target)
-    alarms = [(check.kind, check.column) for check in look(data, 0) if check.kind in ("leak", "id")]
-    return Found(data.frame.width, alarms)
 
 
 if __name__ == "__main__":

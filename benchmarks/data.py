@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,9 +31,9 @@ class Records:
     def __len__(self) -> int:
         return self.y.size
 
-    def part(self, rows: slice) -> Records:
-        """Return some of the records, without a copy."""
-        return Records(self.X[rows], self.y[rows], self.fp[rows], self.fn[rows])
+    def part(self, rows: slice | NDArray[np.intp]) -> Self:
+        """Return some of the records; those of a slice without a copy."""
+        return type(self)(self.X[rows], self.y[rows], self.fp[rows], self.fn[rows])
 
     @property
     def costs(self) -> dict[str, Floats]:

@@ -15,8 +15,8 @@ from __future__ import annotations
 
 import argparse
 import tempfile
+from argparse import Namespace
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ import polars as pl
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import StratifiedKFold
 
+from benchmarks.data import Records
 from benchmarks.measure import Effort, alternate, ratio
 from benchmarks.sets import SETS, load_set, priced_records
 from stakes import Decision, make_classifier
@@ -56,51 +57,25 @@ BY_DEPTH = ("asb", "acost", "aub", "ncsab", "csb2", "cab")
 DAY = 86_399  # seconds: the last of the first day
 
 
-@dataclass(frozen=True)
-class Asked:
-    """The options of the command."""
-
-    directory: Path
-    sets: tuple[str, ...]
-    splits: tuple[int, ...]
-    trees: int
-    records: int
-
-
-@dataclass(frozen=True)
-class Part:
-    """Some records with their costs."""
-
-    frame: pl.DataFrame
-    y: np.ndarray
-    fp: np.ndarray
-    fn: np.ndarray
-
-    @property
-    def costs(self) -> dict[str, np.ndarray]:
-        """What `fit` and `predict` are given."""
-        return {"fp_cost": self.fp, "fn_cost": self.fn}
-
-    def take(self, rows: np.ndarray) -> Part:
-        """Return some of the records."""
-        return Part(self.frame[rows], self.y[rows], self.fp[rows], self.fn[rows])
+class Part(Records):
+    """Some records with their costs, of which `X` is a data frame."""
 
     def fit(self, name: str, **params: Any) -> Any:
         """Return a method trained on the records, decided by T_cs where it would ignore costs."""
         by_cost = {"threshold": "cost"} if name in ("bg", "rf", "rdf", "et") else {}
-        return make_classifier(name, **by_cost, **params).fit(self.frame, self.y, **self.costs)
+        return make_classifier(name, **by_cost, **params).fit(self.X, self.y, **self.costs)
 
     def lost(self, model: Any) -> np.ndarray:
         """Return what the decision on each record costs."""
-        acted = model.predict(self.frame, **self.costs) == 1
+        acted = model.predict(self.X, **self.costs) == 1
         return np.where(self.y == 1, ~acted * self.fn, acted * self.fp)
 
     def savings(self, model: Any) -> float:
         """Return what the decisions save."""
-        return float(savings_score(self.y, model.predict(self.frame, **self.costs), **self.costs))
+        return float(savings_score(self.y, model.predict(self.X, **self.costs), **self.costs))
 
 
-def _load(asked: Asked, name: str) -> Part:
+def _load(asked: Namespace, name: str) -> Part:
     data = load_set(asked.directory, name, records=asked.records)
     assert data.costs is not None
     return Part(data.frame, data.positive.astype(np.int64), *data.costs.arrays(len(data.frame)))
@@ -108,10 +83,10 @@ def _load(asked: Asked, name: str) -> Part:
 
 def _halves(everything: Part, split: int) -> tuple[Part, Part]:
     order = np.random.default_rng(split).permutation(everything.y.size)
-    return everything.take(order[: order.size // 2]), everything.take(order[order.size // 2 :])
+    return everything.part(order[: order.size // 2]), everything.part(order[order.size // 2 :])
 
 
-def sizes(asked: Asked) -> Iterator[str]:
+def sizes(asked: Namespace) -> Iterator[str]:
     """Yield AUC and savings of each method with each size of leaves: means over data sets, and on how many it is up."""
     found: dict[tuple[str, int], list[tuple[float, float]]] = {(name, leaf): [] for name in NAMES for leaf in LEAVES}
     for data in asked.sets:
@@ -122,7 +97,7 @@ def sizes(asked: Asked) -> Iterator[str]:
                 train, test = _halves(everything, split)
                 model = train.fit(name, n_estimators=asked.trees, min_samples_leaf=leaf, random_state=split)
                 mean = Decision(leaf=model.default_decision_.leaf, output="average")
-                score = model.with_decision(mean).predict_proba(test.frame)[:, 1]
+                score = model.with_decision(mean).predict_proba(test.X)[:, 1]
                 figures.append((roc_auc_score(test.y, score), test.savings(model)))
             found[name, leaf].append(tuple(np.mean(figures, axis=0)))
     yield f"{len(asked.sets)} data sets: {', '.join(asked.sets)}"
@@ -139,7 +114,7 @@ def sizes(asked: Asked) -> Iterator[str]:
         yield f"| `{name}` | " + " | ".join(cells) + " |"
 
 
-def leaves(asked: Asked) -> Iterator[str]:
+def leaves(asked: Namespace) -> Iterator[str]:
     """Yield Cost% of members that vote by T_cs: by the leaf that is cheapest out of the bag, and by each alone."""
     yield "| data | method | chosen | " + " | ".join(FIXED) + " | the best of them on test records |"
     yield "|---" * (4 + len(FIXED)) + "|"
@@ -152,7 +127,7 @@ def leaves(asked: Asked) -> Iterator[str]:
                 train, test = _halves(everything, split)
                 model = train.fit(name, n_estimators=asked.trees, random_state=split)
                 decisions = [Decision(member="cost"), *(Decision(member="cost", leaf=leaf) for leaf in FIXED)]
-                acted = model.evaluate(decisions, test.frame, **test.costs).outcomes
+                acted = model.evaluate(decisions, test.X, **test.costs).outcomes
                 # Nothing saves where misses are cheap: no figure below -100 counts as more than that.
                 rows.append([max(-100.0, 100 * cost_reduction(test.y, each, **test.costs)) for each in acted])
                 rows[-1].append(max(rows[-1][1:]))
@@ -163,7 +138,7 @@ def leaves(asked: Asked) -> Iterator[str]:
         yield f"| {len(asked.sets)} data sets | `{name}` | " + " | ".join(f"{figure:.1f}" for figure in means) + " |"
 
 
-def pruned(asked: Asked) -> Iterator[str]:
+def pruned(asked: Namespace) -> Iterator[str]:
     """Yield, for each data set, forests that vote by T_cs: whole, and pruned by cost out of the bag."""
     yield "| data | savings of all | of those kept | kept | difference, in standard errors | times as fast |"
     yield "|---" * 6 + "|"
@@ -182,25 +157,25 @@ def pruned(asked: Asked) -> Iterator[str]:
 def _times_faster(small: Any, whole: Any, test: Part) -> float:
     """Return how many times faster one model decides than another, by the shortest of some turns."""
     runs = alternate(
-        lambda seed: small.predict(test.frame, **test.costs),
-        lambda seed: whole.predict(test.frame, **test.costs),
+        lambda seed: small.predict(test.X, **test.costs),
+        lambda seed: whole.predict(test.X, **test.costs),
         Effort(least=7, most=15),
     )
     return ratio(runs).estimate
 
 
-def fraud(asked: Asked) -> Iterator[str]:
+def fraud(asked: Namespace) -> Iterator[str]:
     """Yield the savings of gradient boosting on the second day of card payments; nothing is tuned on it."""
     X, positive, fp, fn = priced_records(asked.directory, "fraud")
     everything = Part(X, positive.astype(np.int64), fp, fn)
     first = (pl.read_parquet(asked.directory / f"{SETS['fraud'].file}.parquet")["Time"] <= DAY).to_numpy()
-    train, test = everything.take(np.flatnonzero(first)), everything.take(np.flatnonzero(~first))
+    train, test = everything.part(np.flatnonzero(first)), everything.part(np.flatnonzero(~first))
     yield "| method | savings on day 2 |\n|---|---|"
     for name in ("lgbm", *BOOSTED):
         yield f"| `{name}` | {test.savings(train.fit(name, random_state=0)):.3f} |"
 
 
-def boosting(asked: Asked) -> Iterator[str]:
+def boosting(asked: Namespace) -> Iterator[str]:
     """Yield the savings of LightGBM by T_cs, and of the objective that is best out of fold, on test records."""
     yield "| data | split | LightGBM by T_cs | chosen | savings |"
     yield "|---" * 5 + "|"
@@ -223,7 +198,7 @@ def boosting(asked: Asked) -> Iterator[str]:
     yield f"mean difference {mean:+.3f}, standard error {error:.3f}"
 
 
-def depths(asked: Asked) -> Iterator[str]:
+def depths(asked: Namespace) -> Iterator[str]:
     """Yield savings of boosting by the depth of its trees, and those of a depth chosen in training by five folds.
 
     Another one than that of stumps is chosen where it costs less by more than a standard error. Savings below -1 count
@@ -241,7 +216,7 @@ def depths(asked: Asked) -> Iterator[str]:
                 lost = np.empty((len(options), train.y.size))
                 for others, fold in StratifiedKFold(5, shuffle=True, random_state=split).split(train.y, train.y):
                     for row, each in zip(lost, options, strict=True):
-                        row[fold] = train.take(fold).lost(train.take(others).fit(name, **each))
+                        row[fold] = train.part(fold).lost(train.part(others).fit(name, **each))
                 best = int(lost.sum(axis=1).argmin())
                 less = lost[0] - lost[best]
                 figures.append([*saved, saved[best if less.sum() > np.sqrt(np.sum(less**2)) else 0]])
@@ -256,7 +231,7 @@ def depths(asked: Asked) -> Iterator[str]:
         yield f"| `{name}` | {np.mean(figures, axis=0)[0]:.3f} | " + " | ".join(cells) + " |"
 
 
-TOPICS: dict[str, tuple[Callable[[Asked], Iterator[str]], tuple[str, ...]]] = {
+TOPICS: dict[str, tuple[Callable[[Namespace], Iterator[str]], tuple[str, ...]]] = {
     "sizes": (sizes, OTHERS),
     "leaves": (leaves, LEAF_JUDGED_ON),
     "pruned": (pruned, PRUNED_ON),
@@ -274,19 +249,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument(
         "--sets", help="names of benchmarks.sets, or chosen-on: those that the topic's default was chosen on"
     )
-    parser.add_argument("--splits", default="0,1")
+    parser.add_argument("--splits", default="0,1", type=lambda text: [int(split) for split in text.split(",")])
     parser.add_argument("--trees", type=int, default=100)
     parser.add_argument("--records", type=int, default=16_000, help="of each data set at most")
-    given = parser.parse_args(arguments)
-    run, usual = TOPICS[given.topic]
-    named = {None: usual, "chosen-on": LEAF_CHOSEN_ON if given.topic == "leaves" else CHOSEN_ON}
-    asked = Asked(
-        given.directory,
-        named[given.sets] if given.sets in named else tuple(given.sets.split(",")),
-        tuple(map(int, given.splits.split(","))),
-        given.trees,
-        given.records,
-    )
+    asked = parser.parse_args(arguments)
+    run, usual = TOPICS[asked.topic]
+    named = {None: usual, "chosen-on": LEAF_CHOSEN_ON if asked.topic == "leaves" else CHOSEN_ON}
+    asked.sets = named[asked.sets] if asked.sets in named else asked.sets.split(",")
     for line in run(asked):
         print(line, flush=True)
 
