@@ -220,5 +220,5 @@ def test_decisions_that_differ_in_their_threshold_only_share_their_scores(holes:
 def test_limits_are_shares(limit: float, holes: Any) -> None:
     clf = ensemble().fit(holes.X, holes.y, **holes.costs)
     decisions = [Decision(threshold="tuned")]
-    with pytest.raises(DecisionError, match=f"max_acted={limit} is not a share"):
+    with pytest.raises(DecisionError, match=f"max_acted must be a share between 0 and 1, got {limit}"):
         fit_cuts(decisions, *clf.read_validation(decisions), max_acted=limit)

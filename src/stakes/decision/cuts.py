@@ -15,6 +15,7 @@ from stakes.decision.calibration import Calibration, fit_calibration
 from stakes.decision.decision import Decision
 from stakes.decision.readings import Readings, Source
 from stakes.decision.threshold_rules import THRESHOLDS, Limits, Threshold
+from stakes.decision.thresholds import check_shares
 from stakes.exceptions import DecisionError
 from stakes.records import Records
 
@@ -142,7 +143,8 @@ def fit_cuts(
     >>> bool(((moved.predict(other.frame) == 1) == tuned.outcomes(readings)).all())
     True
     """
-    limits = check_limits(max_fpr, max_acted)
+    check_shares(max_fpr=max_fpr, max_acted=max_acted)
+    limits = Limits(max_fpr, max_acted)
     known = np.flatnonzero(readings.known)
     known = known if rows is None else np.intersect1d(rows, known)
     records = records.with_features(None).take(known)
@@ -163,11 +165,3 @@ def fit_cuts(
             fitted[key] = Cut(decision, calibration, kind.fit(score, records, limits))
         cuts.append(replace(fitted[key], decision=decision))
     return cuts
-
-
-def check_limits(max_fpr: float | None, max_acted: float | None) -> Limits:
-    """Return the limits after checking that they are shares."""
-    for name, limit in (("max_fpr", max_fpr), ("max_acted", max_acted)):
-        if limit is not None and not 0 <= limit <= 1:
-            raise DecisionError(f"{name}={limit!r} is not a share between 0 and 1")
-    return Limits(max_fpr, max_acted)

@@ -11,12 +11,13 @@ from sklearn.utils import assert_all_finite, column_or_1d
 
 from stakes._docs import documented
 from stakes.costs import LARGEST, SMALLEST, Costs, per_record
-from stakes.exceptions import CostsError
+from stakes.exceptions import CostsError, DecisionError
 
 __all__ = [
     "Cut",
     "ScoreCuts",
     "best_cut",
+    "check_shares",
     "finite_scores",
     "positives",
     "probabilities",
@@ -78,13 +79,18 @@ def tuned_threshold(
     scores = finite_scores(y_score, n)
     fp, fn = Costs(fp=fp_cost, fn=fn_cost, tp=tp_cost, tn=tn_cost).for_records(n, "y_true").arrays(n)
     weight = record_weights(sample_weight, n)
-    for name, share in (("max_fpr", max_fpr), ("max_share", max_share)):
-        if share is not None and not 0 <= share <= 1:
-            raise ValueError(f"{name} must be a share between 0 and 1, got {share!r}")
+    check_shares(max_fpr=max_fpr, max_share=max_share)
     limits = [(np.where(positive, 0.0, weight), max_fpr), (weight, max_share)]
     return best_cut(
         scores, np.where(positive, weight * fn, 0.0), np.where(positive, 0.0, weight * fp), limits=limits
     ).threshold
+
+
+def check_shares(**limits: float | None) -> None:
+    """Raise an error unless all limits that there are lie between 0 and 1."""
+    for name, limit in limits.items():
+        if limit is not None and not 0 <= limit <= 1:
+            raise DecisionError(f"{name} must be a share between 0 and 1, got {limit!r}")
 
 
 class Cut(NamedTuple):
