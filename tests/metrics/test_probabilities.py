@@ -60,6 +60,8 @@ def test_lift_compares_the_top_with_all() -> None:
     assert lift_score(y, score, share=1.0) == pytest.approx(1)
     assert lift_score(y, np.zeros(10), share=0.3) == pytest.approx(1)  # ties count in part
     assert lift_score(np.zeros(10), score) == 0
+    with pytest.raises(ValueError, match="give at least one record"):
+        lift_score([], [])
 
 
 def test_a_weight_counts_as_often_in_the_lift() -> None:
