@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 import sys
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from secrets import token_hex
 from typing import IO
 
 __all__ = ["PARTIAL", "complete_file", "is_stream", "open_stream", "write_atomically"]
@@ -39,19 +40,20 @@ def open_stream(path: Path) -> Iterator[IO[bytes]]:
 def complete_file(path: Path) -> Iterator[Path]:
     """Give the path of an unfinished file, which becomes `path` when the block ends without an error.
 
-    Links are followed. Devices and pipes are refused: they would be replaced by a file.
+    Links are followed. Devices and pipes are refused: they would be replaced by a file. A new file has the permissions
+    of any that the user makes, and one that is written again keeps its own.
     """
     path = path.resolve()
     if path.exists() and not path.is_file():
         raise OSError(errno.EINVAL, "it exists and is not a file", str(path))
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=PARTIAL)
-    os.close(handle)
-    unfinished = Path(name)
+    unfinished = path.with_name(f".{path.name}.{token_hex(4)}{PARTIAL}")
+    unfinished.touch(exist_ok=False)
     try:
         yield unfinished
         with open(unfinished, "rb+") as file:
             os.fsync(file.fileno())
-        unfinished.chmod(0o644)
+        if path.exists():
+            shutil.copymode(path, unfinished)
         os.replace(unfinished, path)
     except BaseException:
         unfinished.unlink(missing_ok=True)
