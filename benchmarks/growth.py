@@ -11,7 +11,7 @@ import numpy as np
 from benchmarks.cases import Limits
 from benchmarks.contenders import OURS, Setting
 from benchmarks.data import Records, make_records
-from benchmarks.measure import Run, best, measure, resident_peak
+from benchmarks.measure import Run, figures, measure, resident_peak
 
 __all__ = ["GROWTH", "Growth"]
 
@@ -60,7 +60,7 @@ class Growth:
             at_peak = resident_peak()
             quality = ours.quality(run.result, test)
             runs.append(run._replace(result=None))
-        known = [run.megabytes for run in runs if run.megabytes is not None]
+        took = figures(runs)
         return {
             "kind": "growth",
             "series": self.series,
@@ -69,14 +69,14 @@ class Growth:
             "trees": trees,
             "dtype": self.dtype,
             "threads": THREADS,
-            "seconds": best(runs),
-            "all_seconds": [run.seconds for run in runs],
+            **took,
             **quality,
             "input_megabytes": train.X.nbytes / 2**20,
             "model_megabytes": model / 2**20,
-            "megabytes": max(known) if known else None,
             "process_megabytes": at_peak,
-            "figures": {"megabytes": max(known)} if known and self.series == "memory" else {},
+            "figures": {"megabytes": took["megabytes"]}
+            if took["megabytes"] is not None and self.series == "memory"
+            else {},
         }
 
 

@@ -21,6 +21,7 @@ __all__ = [
     "best",
     "cpu_seconds",
     "family",
+    "figures",
     "measure",
     "ratio",
     "read",
@@ -97,6 +98,18 @@ def alternate(
             spent += run.seconds
         repetition += 1
     return runs
+
+
+def figures(runs: list[Run]) -> dict[str, Any]:
+    """Return what several runs took: seconds, cores that were busy, and memory."""
+    known = [run.megabytes for run in runs if run.megabytes is not None]
+    cores = [run.cpu / run.seconds for run in runs if run.cpu is not None]
+    return {
+        "seconds": best(runs),
+        "all_seconds": [run.seconds for run in runs],
+        "cores": max(cores) if cores else None,
+        "megabytes": max(known) if known else None,
+    }
 
 
 def best(runs: list[Run]) -> float:

@@ -11,7 +11,7 @@ import numpy as np
 from benchmarks.cases import Limits, Unavailable
 from benchmarks.contenders import OURS, PEERS, Setting, rounds_made
 from benchmarks.data import make_problem
-from benchmarks.measure import Run, alternate, best, measure, ratio
+from benchmarks.measure import Run, alternate, best, figures, measure, ratio
 
 __all__ = ["PAIRS", "Pair"]
 
@@ -114,16 +114,8 @@ def _to_the_end(run: Run, times: float) -> Run:
 
 def _side(runs: list[Run], trees: int, quality: list[dict[str, float]]) -> dict[str, Any]:
     """Return the figures of one side; quality is a mean over the repetitions, which have different seeds."""
-    known = [run.megabytes for run in runs if run.megabytes is not None]
-    cores = [run.cpu / run.seconds for run in runs if run.cpu is not None]
-    return {
-        "trees": trees,
-        "seconds": best(runs),
-        "all_seconds": [run.seconds for run in runs],
-        "cores": max(cores) if cores else None,
-        "megabytes": max(known) if known else None,
-        **{measure: float(np.mean([one[measure] for one in quality])) for measure in quality[0]},
-    }
+    means = {measure: float(np.mean([one[measure] for one in quality])) for measure in quality[0]}
+    return {"trees": trees, **figures(runs), **means}
 
 
 def _difference(ours: list[dict[str, float]], peer: list[dict[str, float]], measure: str) -> dict[str, float]:
