@@ -27,10 +27,10 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Event
-from typing import Protocol
 
 import numpy as np
 import polars as pl
@@ -45,15 +45,6 @@ AT_ONCE = 3  # disturbances of each study
 WARM = Event()
 # Of the capabilities of root: to write and read whatever the permissions of a file are.
 PR_CAPBSET_DROP, CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH = 24, 1, 2
-
-
-class Disturbance(Protocol):
-    """What happens to a study."""
-
-    __name__: str
-
-    def __call__(self, soak: Soak, out: Path, options: list[str], /) -> None:
-        """Start a study, or prepare its folder, and disturb it."""
 
 
 @dataclass
@@ -172,7 +163,9 @@ class Soak:
             self.tried[name] += 1
             self.disturbed(DISTURBANCES[name], self.work / name, whole, options)
 
-    def disturbed(self, disturb: Disturbance, out: Path, whole: Path, options: list[str]) -> None:
+    def disturbed(
+        self, disturb: Callable[[Soak, Path, list[str]], None], out: Path, whole: Path, options: list[str]
+    ) -> None:
         """Run a study while something happens, and compare it with the undisturbed one."""
         before = (self.work / "records.csv").read_bytes()
         disturb(self, out, options)
@@ -342,7 +335,8 @@ def dask_lost(soak: Soak, out: Path, options: list[str]) -> None:
             part.wait()
 
 
-DISTURBANCES: dict[str, Disturbance] = {
+# What happens to a study: each starts one, or prepares its folder, and disturbs it.
+DISTURBANCES = {
     each.__name__: each
     for each in (
         killed, worker_killed, disk_full, temporary_full, files_removed, permissions, users_files, dask_lost,
