@@ -272,13 +272,10 @@ class Reader:
     def _weight(self, name: str, column: tuple[str, str], n_members: int) -> Floats:
         if name == OWN:
             return np.ones(n_members) if self.votes.weight is None else self.votes.weight
-        if name in ("equal", "node"):
-            return np.ones(n_members)
-        if (name, *column) in self.member_weights_:
-            return self.member_weights_[name, *column]
-        if name not in BY_ERROR:  # `read` weighs every column in every way, and no source asks for this one
-            return np.ones(n_members)
-        return vote_weights(name, self.member_errors_[column])
+        if name in BY_ERROR and name != "equal":
+            return vote_weights(name, self.member_errors_[column])
+        # `read` weighs every column in every way, also in those that no source asks for.
+        return self.member_weights_.get((name, *column), np.ones(n_members))
 
     def by_node(self, source: Source) -> bool:
         """Return whether votes are weighed by the mean weight of the records in the leaf."""
