@@ -130,7 +130,7 @@ def prepare(data: StudyData, config: Config, repeat: int = 0) -> Prepared:
     return _latest[1]
 
 
-def make_unit_classifier(config: Config, unit: Unit, n_jobs: int | None = None) -> MemberClassifier:
+def make_unit_classifier(config: Config, unit: Unit) -> MemberClassifier:
     """Return the classifier of a unit, not fitted: the same that `make_classifier` makes by name."""
     seed = config.seed + unit.repeat
     family = family_of(unit.method)
@@ -146,7 +146,7 @@ def make_unit_classifier(config: Config, unit: Unit, n_jobs: int | None = None) 
     classifier: MemberClassifier = make_classifier(unit.method, random_state=seed, **members, **tree, **prices)
     nested = [(name, name.rsplit("__", 1)[-1], value) for name, value in classifier.get_params().items()]
     # Units run side by side: models inside, such as LightGBM, must not take all cores each.
-    changed = {name: n_jobs for name, last, _ in nested if last == "n_jobs"}
+    changed = {name: 1 for name, last, _ in nested if last == "n_jobs"}
     if family == "imbalanced-learn":  # an ensemble of ensembles may have fewer members by itself, but not more
         changed |= {name: min(value, config.trees) for name, last, value in nested if last == "n_estimators"}
     return classifier.set_params(**changed)
@@ -158,12 +158,12 @@ def features_for(method: str, records: Records, rows: Indices | None = None) -> 
     return X if rows is None else take_rows(X, rows)
 
 
-def fit_unit(config: Config, unit: Unit, prepared: Prepared, rows: Indices | None = None, n_jobs: int = 1) -> Any:
+def fit_unit(config: Config, unit: Unit, prepared: Prepared, rows: Indices | None = None) -> Any:
     """Return the classifier of a unit, trained by the unit's training costs on some of the learning records.
 
     Where data exceed memory, it is trained on no learning record, and `rows` make no difference.
     """
-    classifier = make_unit_classifier(config, unit, n_jobs)
+    classifier = make_unit_classifier(config, unit)
     if prepared.sample is None or prepared.pool is None:
         return _fit(classifier, unit, prepared.learning, rows)
     if not draws_from_pool(classifier):
@@ -206,7 +206,7 @@ def _fit(classifier: Any, unit: Unit, records: Records, rows: Indices | None = N
 _CONSTANT = frozenset(list_methods().filter(costs="constant").names)
 
 
-def run_unit(data: StudyData, config: Config, unit: Unit, ratios: Sequence[str] = (), n_jobs: int = 1) -> UnitResult:
+def run_unit(data: StudyData, config: Config, unit: Unit, ratios: Sequence[str] = ()) -> UnitResult:
     """Train the ensemble of a unit in every fold and on all learning records, and return a row for each decision.
 
     `ratios` are pairs of costs to decide by, where the data has none. The model is that of the first repeat; other
@@ -219,12 +219,12 @@ def run_unit(data: StudyData, config: Config, unit: Unit, ratios: Sequence[str] 
     trained_by = prepared.priced(settings[0])
     run = _Run(config, unit, folds, prepared, settings)
     # A model that is trained on no learning record judges them all.
-    whole = fit_unit(config, unit, trained_by, None, n_jobs) if prepared.sample is not None else None
+    whole = fit_unit(config, unit, trained_by) if prepared.sample is not None else None
     for k in range(len(folds)):
-        run.read(fit_unit(config, unit, trained_by, folds.trained(k), n_jobs) if whole is None else whole, k)
+        run.read(fit_unit(config, unit, trained_by, folds.trained(k)) if whole is None else whole, k)
     if unit.repeat:
         return UnitResult(run.rows(), None)
-    whole = fit_unit(config, unit, trained_by, None, n_jobs) if whole is None else whole
+    whole = fit_unit(config, unit, trained_by) if whole is None else whole
     run.read_test(whole)
     return UnitResult(run.rows(), whole)
 
