@@ -163,44 +163,38 @@ def fit_unit(config: Config, unit: Unit, prepared: Prepared, rows: Indices | Non
 
     Where data exceed memory, it is trained on no learning record, and `rows` make no difference.
     """
-    classifier = make_unit_classifier(config, unit)
-    if prepared.sample is None or prepared.pool is None:
-        return _fit(classifier, unit, prepared.learning, rows)
-    if not draws_from_pool(classifier):
-        return _fit(classifier, unit, prepared.sample)
-    pool, pair = prepared.pool, training_costs(unit.train_costs)
-    n = len(prepared.sample)
-    validation = prepared.sample.take(np.linspace(0, n - 1, min(n, VALIDATION)).astype(np.intp))
-    if unit.train_costs == "class means" and unit.method not in _CONSTANT:
-        pair = pool.class_means
+    classifier, sample, pool = make_unit_classifier(config, unit), prepared.sample, prepared.pool
     with warnings.catch_warnings():
+        # A study is about figures: a method whose training degenerates is far down the leaderboard.
         warnings.simplefilter("ignore", StakesWarning)
-        if pair is None:
-            return fit_pool(classifier, pool, validation)
-        return fit_pool(classifier, pool.with_costs(pair), replace(validation, costs=pair))
+        if sample is None or pool is None:
+            return _fit(classifier, unit, prepared.learning, rows)
+        if not draws_from_pool(classifier):
+            return _fit(classifier, unit, sample)
+        n = len(sample)
+        validation = sample.take(np.linspace(0, n - 1, min(n, VALIDATION)).astype(np.intp))
+        pair = pool.class_means if _by_class_means(unit) else training_costs(unit.train_costs)
+        if pair is not None:
+            pool, validation = pool.with_costs(pair), replace(validation, costs=pair)
+        return fit_pool(classifier, pool, validation)
 
 
 def _fit(classifier: Any, unit: Unit, records: Records, rows: Indices | None = None) -> Any:
     some = records.with_features(None)
     some = some if rows is None else some.take(rows)
     positive, costs, known = some.positive, some.costs, some.known_costs
-    pair = training_costs(unit.train_costs)
+    y = positive.astype(np.int64)
+    pair = costs.class_means(y) if _by_class_means(unit) else training_costs(unit.train_costs)
     if pair is not None:
         costs, known = pair, None
-    elif unit.train_costs == "class means" and unit.method not in _CONSTANT:
-        costs, known = costs.class_means(positive.astype(np.int64)), None
     # Otherwise the real ones: methods that train without costs use them on their validation records only, and those
     # that know constant costs alone reduce them to class means themselves.
-    with warnings.catch_warnings():
-        # A study is about figures: a method whose training degenerates is far down the leaderboard.
-        warnings.simplefilter("ignore", StakesWarning)
-        return classifier.fit(
-            features_for(unit.method, records, rows),
-            positive.astype(np.int64),
-            fp_cost=costs.fp,
-            fn_cost=costs.fn,
-            known_costs=known,
-        )
+    X = features_for(unit.method, records, rows)
+    return classifier.fit(X, y, fp_cost=costs.fp, fn_cost=costs.fn, known_costs=known)
+
+
+def _by_class_means(unit: Unit) -> bool:
+    return unit.train_costs == "class means" and unit.method not in _CONSTANT
 
 
 _CONSTANT = frozenset(list_methods().filter(costs="constant").names)
