@@ -37,7 +37,7 @@ __all__ = [
 
 MOST_BLOCKS = 2000
 DRAWS = 1000
-INTERVAL = 0.90
+TAILS = (1 - 0.90) / 2, (1 + 0.90) / 2  # of the intervals
 CONFIDENCE = 0.95
 # Measured by benchmarks/choice.py. Better by more than so many standard errors is better beyond noise.
 BEYOND = 3.0
@@ -140,11 +140,8 @@ class AnyLoss(Candidates):
         """Return the losses; see `Candidates`."""
         acted = np.stack([times @ amount.T for amount in self._acted], axis=-1)
         everyone = times @ self._everyone.T
-        return np.array([self._loss(self._sums(a, e)) for a, e in zip(acted, everyone, strict=True)])
-
-    def _sums(self, acted: Floats, everyone: Floats) -> Sums:
-        sums = Sums.of(acted, everyone)
-        return sums._replace(paid=(sums.positives + sums.negatives) * self._paid)
+        sums = (Sums.of(a, e) for a, e in zip(acted, everyone, strict=True))
+        return np.array([self._loss(s._replace(paid=(s.positives + s.negatives) * self._paid)) for s in sums])
 
 
 @dataclass(frozen=True)
@@ -172,12 +169,8 @@ class Bootstrap:
 
     def difference(self, i: int, j: int) -> tuple[float, float, float]:
         """Return by how much the loss of `i` is above that of `j`, and the 90% interval of this."""
-        low, high = np.quantile(self.drawn[:, i] - self.drawn[:, j], _tails(INTERVAL))
+        low, high = np.quantile(self.drawn[:, i] - self.drawn[:, j], TAILS)
         return float(self.all[i] - self.all[j]), float(low), float(high)
-
-
-def _tails(share: float) -> list[float]:
-    return [(1 - share) / 2, (1 + share) / 2]
 
 
 class Choice(NamedTuple):
@@ -285,7 +278,7 @@ def choose(bootstrap: Bootstrap, rule: Rule) -> Choice:
     expected = float(bootstrap.left_out[each, picked].mean())
     spread = bootstrap.drawn[:, chosen] - bootstrap.drawn[:, chosen].mean()
     of_choice = bootstrap.all[picked] - bootstrap.all[picked].mean()
-    low, high = expected + np.quantile(spread + of_choice, _tails(INTERVAL))
+    low, high = expected + np.quantile(spread + of_choice, TAILS)
     best, follower = int(np.argmin(bootstrap.all)), rule.follower(bootstrap.all)
     optimism = expected - float(bootstrap.all[chosen])
     return Choice(chosen, best, follower, expected, float(low), float(high), optimism)
