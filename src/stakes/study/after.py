@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -27,14 +26,7 @@ from stakes.exceptions import CostsError, StudyError
 from stakes.study.cost_formulas import refuse_negative
 from stakes.study.folds import ONLY_TRAINS, Folds
 
-__all__ = ["AfterCosts", "KnownCosts"]
-
-
-class KnownCosts(NamedTuple):
-    """The costs of some records: what mistakes turn out to cost, and what is known of that when deciding."""
-
-    actual: Costs
-    known: Costs
+__all__ = ["AfterCosts"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,12 +141,15 @@ class AfterCosts:
         }
         return cost.given(amounts, self.frame[rows])
 
-    def costs(self, X: pl.DataFrame, positive: Bools, learning: Indices, folds: Folds) -> KnownCosts:
-        """Return the costs of all records: a cost that nobody is charged, or that is not known, is the estimate."""
+    def costs(self, X: pl.DataFrame, positive: Bools, learning: Indices, folds: Folds) -> tuple[Costs, Costs]:
+        """Return what mistakes turn out to cost on all records, and what is known of that when deciding.
+
+        A cost that nobody is charged, or that is not known, is the estimate.
+        """
         actual, estimated = self._actual(positive), self.estimate(X, positive, learning, folds)
         known = {name: estimated.get(name, value) for name, value in actual.items()}
         filled = {name: _filled(value, known[name]) for name, value in actual.items()}
-        return KnownCosts(_costs(filled), _costs(known))
+        return _costs(filled), _costs(known)
 
 
 def _charged(name: str, positive: Bools) -> Bools:
