@@ -18,12 +18,12 @@ import numpy as np
 import polars as pl
 
 from stakes._estimation import AmountEstimator, ForeseenCost
-from stakes._expressions import Expression, parse
+from stakes._expressions import Expression
 from stakes._regression import amount_regressor
 from stakes._typing import Bools, Floats, Indices
 from stakes.costs import Costs
 from stakes.exceptions import CostsError, StudyError
-from stakes.study.cost_formulas import refuse_negative
+from stakes.study.cost_formulas import cost_formulas, refuse_negative
 from stakes.study.folds import ONLY_TRAINS, Folds
 
 __all__ = ["AfterCosts"]
@@ -58,8 +58,7 @@ class AfterCosts:
 
     @cached_property
     def _formulas(self) -> dict[str, Expression]:
-        texts = {"fp_cost": self.fp_cost, "fn_cost": self.fn_cost}
-        return {name: parse(text, what=f"--{name.replace('_', '-')}") for name, text in texts.items()}
+        return cost_formulas(self.fp_cost, self.fn_cost)
 
     def _of_cost(self, name: str) -> list[str]:
         """Return the columns of a cost that are known only afterwards."""

@@ -17,13 +17,13 @@ import polars as pl
 from joblib import cpu_count
 
 from stakes._atomic import is_stream
-from stakes._expressions import Expression, did_you_mean, parse
+from stakes._expressions import Expression, did_you_mean
 from stakes._typing import Floats
 from stakes.costs import Costs
 from stakes.delivered import DeliveredClassifier
 from stakes.exceptions import ColumnTypeWarning, CostsNeededError, StudyError
 from stakes.persist import load, read_info
-from stakes.study.cost_formulas import evaluate_cost
+from stakes.study.cost_formulas import cost_formulas, evaluate_cost
 from stakes.study.dataset import Dataset, File, open_records
 from stakes.study.drift import Watch, is_profile
 from stakes.study.files import KINDS, check_finite, conform
@@ -315,11 +315,7 @@ class _Task:
         self.notes: list[str] = []
         self.watch = Watch(info["profile"]) if "profile" in info else None
         self._lock = Lock()
-        changed = [
-            f"--{name.replace('_', '-')}"
-            for name, given in (("fp_cost", fp_cost), ("fn_cost", fn_cost))
-            if given is not None and str(given) != str(info.get(name))
-        ]
+        changed = [cost.what for name, cost in self.costs.items() if cost.text != str(info.get(name))]
         if changed and not info.get("model", {}).get("follows_costs", True):
             said = f"{' and '.join(changed)} changed, and this model decides as by the costs of its study"
             if strict:
@@ -431,18 +427,14 @@ def _costs(
     info: dict[str, Any], fp_cost: str | float | None, fn_cost: str | float | None, columns: list[str], source: str
 ) -> dict[str, Expression]:
     """Return today's costs, or those of the study; none where there are none."""
-    found = {}
-    for name, given in (("fp_cost", fp_cost), ("fn_cost", fn_cost)):
-        what = f"--{name.replace('_', '-')}"
-        asked = info.get(name) if given is None else given
-        if asked is None:
-            continue
-        found[name] = parse(asked, what=what)
-        for column in found[name].columns:
+    given = {"fp_cost": fp_cost, "fn_cost": fn_cost}
+    found = cost_formulas(**{name: info.get(name) if cost is None else cost for name, cost in given.items()})
+    for name, cost in found.items():
+        for column in cost.columns:
             if column not in columns and column not in info.get("after", ()):
-                hint = "" if given is not None else f"; give today's {what}"
+                hint = "" if given[name] is not None else f"; give today's {cost.what}"
                 raise StudyError(
-                    f"{what} {asked!r}: {source} has no column {column!r}{did_you_mean(column, columns)}{hint}"
+                    f"{cost.what} {cost.text!r}: {source} has no column {column!r}{did_you_mean(column, columns)}{hint}"
                 )
     if len(found) == 1:
         raise StudyError("one of --fp-cost and --fn-cost is known, and the model has none for the other: give both")

@@ -10,9 +10,9 @@ import numpy as np
 import polars as pl
 
 from stakes._dates import sources_of
-from stakes._expressions import parse
 from stakes._typing import Indices
 from stakes.exceptions import StudyError
+from stakes.study.cost_formulas import cost_formulas
 from stakes.study.drift import Watch, profile
 from stakes.study.leaks import leaks
 
@@ -147,11 +147,11 @@ def _leaks(data: StudyData, learning: Indices, rng: np.random.Generator) -> list
         return found
     costs = {"fp_cost": data.costs.fp, "fn_cost": data.costs.fn}
     varying = {name: np.asarray(cost)[learning] for name, cost in costs.items() if np.ndim(cost)}
+    formulas = cost_formulas(data.info.get("fp_cost"), data.info.get("fn_cost"))
     own = {check.column for check in found}
     for name, evidence in leaks(pl.DataFrame(varying), positive, rng).items():
         what = f"--{name.replace('_', '-')}"
-        formula = data.info.get(name)
-        if formula is not None and own & set(parse(formula, what=name).columns):
+        if name in formulas and own.intersection(formulas[name].columns):
             continue  # a feature that was named above
         option = f"--after COLUMN if a column of it is known only afterwards, --allow {name} if not"
         severity = NOTE if name in allowed else ERROR

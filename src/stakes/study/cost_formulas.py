@@ -5,11 +5,17 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from stakes._expressions import Expression, in_records
+from stakes._expressions import Expression, in_records, parse
 from stakes._typing import Floats
 from stakes.exceptions import StudyError
 
-__all__ = ["evaluate_cost", "refuse_negative"]
+__all__ = ["cost_formulas", "evaluate_cost", "refuse_negative"]
+
+
+def cost_formulas(fp_cost: str | float | None, fn_cost: str | float | None) -> dict[str, Expression]:
+    """Read the formulas of the costs that are given."""
+    given = {"fp_cost": fp_cost, "fn_cost": fn_cost}
+    return {name: parse(cost, what=f"--{name.replace('_', '-')}") for name, cost in given.items() if cost is not None}
 
 
 def evaluate_cost(cost: Expression, frame: pl.DataFrame, *, first_record: int = 1) -> float | Floats:

@@ -14,13 +14,13 @@ import numpy as np
 import polars as pl
 
 from stakes._dates import parts_of, with_parts
-from stakes._expressions import did_you_mean, in_records, parse
+from stakes._expressions import Expression, did_you_mean, in_records
 from stakes._typing import Bools, Indices, Ints
 from stakes.costs import Costs
 from stakes.exceptions import StudyError
 from stakes.study.after import AfterCosts
 from stakes.study.check import NOTE, WARNING, Check, constant, few_records, identity
-from stakes.study.cost_formulas import evaluate_cost
+from stakes.study.cost_formulas import cost_formulas, evaluate_cost
 from stakes.study.dataset import Dataset, File, is_url, open_records
 from stakes.study.files import check_finite, kinds_of, tidy
 from stakes.study.folds import Folds, cut_in_time, divide, forward_folds, random_folds
@@ -381,7 +381,8 @@ def _study_data(frame: pl.DataFrame, asked: _Asked, about: _About) -> StudyData:
     if asked.positive is None:
         taken = f"{classes[1]!r} is taken for the positive class of {target!r}"
         checks.append(Check("classes", None, taken, "--positive would change that", NOTE))
-    costs, after_costs = _costs(frame, asked, afterwards, is_positive)
+    formulas = cost_formulas(asked.fp_cost, asked.fn_cost)
+    costs, after_costs = _costs(frame, formulas, afterwards, is_positive)
     if groups is not None and time is not None:
         raise StudyError("--groups and --time cannot be had together: choose what matters more")
     group_of, time_of = _division(frame, groups, "--groups", target), _division(frame, time, "--time", target)
@@ -426,7 +427,7 @@ def _study_data(frame: pl.DataFrame, asked: _Asked, about: _About) -> StudyData:
             "time": time,
             "test": held_out.description if time is None or held_out.rows is not None else "the latest records",
             "features": kinds_of(needed),
-            "cost_columns": kinds_of(_cost_columns(frame, asked).drop(afterwards, strict=False)),
+            "cost_columns": kinds_of(_cost_columns(frame, formulas).drop(afterwards, strict=False)),
             "notes": notes,
         },
         groups=group_of,
@@ -493,34 +494,29 @@ def _named(given: Iterable[str], columns: list[str], target: str, what: str) -> 
     return found
 
 
-def _cost_columns(frame: pl.DataFrame, asked: _Asked) -> pl.DataFrame:
-    costs = (parse(cost, what="a cost") for cost in (asked.fp_cost, asked.fn_cost) if cost is not None)
-    names = {name for cost in costs for name in cost.columns}
+def _cost_columns(frame: pl.DataFrame, formulas: dict[str, Expression]) -> pl.DataFrame:
+    names = {name for formula in formulas.values() for name in formula.columns}
     return pl.DataFrame([frame.get_column(name) for name in sorted(names) if name in frame.columns])
 
 
 def _costs(
-    frame: pl.DataFrame, asked: _Asked, afterwards: list[str], positive: Bools
+    frame: pl.DataFrame, formulas: dict[str, Expression], afterwards: list[str], positive: Bools
 ) -> tuple[Costs | None, AfterCosts | None]:
     """Return what mistakes cost, and how it is estimated where columns are known only afterwards."""
-    fp_cost, fn_cost = asked.fp_cost, asked.fn_cost
-    given = {"--fp-cost": fp_cost, "--fn-cost": fn_cost}
-    missing = [what for what, cost in given.items() if cost is None]
-    if len(missing) == 2:
+    if not formulas:
         return None, None
-    if missing:
-        other = next(what for what in given if what not in missing)
-        raise StudyError(f"{other} is given and {missing[0]} is not: give both, or none to study class imbalance alone")
-    formulas = [parse(cost, what=what) for what, cost in given.items() if cost is not None]
+    if len(formulas) == 1:
+        given, missing = ("--fp-cost", "--fn-cost") if "fp_cost" in formulas else ("--fn-cost", "--fp-cost")
+        raise StudyError(f"{given} is given and {missing} is not: give both, or none to study class imbalance alone")
+    fp_cost, fn_cost = formulas["fp_cost"], formulas["fn_cost"]
     after = None
-    if any(column in afterwards for formula in formulas for column in formula.columns):
-        after = AfterCosts(_cost_columns(frame, asked), tuple(afterwards), str(fp_cost), str(fn_cost))
+    if not set(afterwards).isdisjoint([*fp_cost.columns, *fn_cost.columns]):
+        after = AfterCosts(_cost_columns(frame, formulas), tuple(afterwards), fp_cost.text, fn_cost.text)
         costs = after.charged(positive)
     else:
-        fp, fn = (evaluate_cost(formula, frame) for formula in formulas)
-        costs = Costs(fp=fp, fn=fn)
+        costs = Costs(fp=evaluate_cost(fp_cost, frame), fn=evaluate_cost(fn_cost, frame))
     if not np.any(costs.fp) and not np.any(costs.fn):
-        raise StudyError(f"--fp-cost {str(fp_cost)!r} and --fn-cost {str(fn_cost)!r} are 0: no mistake costs anything")
+        raise StudyError(f"--fp-cost {fp_cost.text!r} and --fn-cost {fn_cost.text!r} are 0: no mistake costs anything")
     return costs, after
 
 

@@ -32,12 +32,11 @@ from joblib import cpu_count
 import stakes
 from stakes._atomic import PARTIAL
 from stakes._dates import with_parts
-from stakes._expressions import parse
 from stakes._typing import Bools, Floats, Indices, Uint64s
 from stakes.costs import Costs
 from stakes.exceptions import StudyError
 from stakes.pool import Pool, PoolWriter
-from stakes.study.cost_formulas import evaluate_cost
+from stakes.study.cost_formulas import cost_formulas, evaluate_cost
 from stakes.study.dataset import Dataset
 from stakes.study.files import check_finite, conform
 from stakes.study.store import BINS, BINS_MARK
@@ -267,10 +266,7 @@ def _notes(n: int, n_of: dict[str, int]) -> list[str]:
 def _write_pool(source: Source, data: StudyData, binning: Binning, writer: PoolWriter, digest: Any) -> int:
     """Write the bins, classes and costs of the records that are not in memory; return how many are positive."""
     info, name = data.info, source.records.name
-    formulas = [
-        None if info[cost] is None else parse(info[cost], what=f"--{cost.replace('_', '-')}")
-        for cost in ("fp_cost", "fn_cost")
-    ]
+    formulas = cost_formulas(info["fp_cost"], info["fn_cost"])
     target = info["target"]
     kinds = {**info["cost_columns"], **info["features"]}
     n_positive = 0
@@ -280,13 +276,11 @@ def _write_pool(source: Source, data: StudyData, binning: Binning, writer: PoolW
         frame = conform(batch, kinds, **told)
         check_finite(frame, **told)
         positive = is_positive(batch.get_column(target), data.labels, target, first_record=first + 1)
-        fp, fn = (
-            1.0 if formula is None else evaluate_cost(formula, frame, first_record=first + 1) for formula in formulas
-        )
+        costs = [evaluate_cost(cost, frame, first_record=first + 1) for cost in formulas.values()] or [1.0, 1.0]
         features = with_parts(nw.from_native(frame), data.frame.columns).select(data.frame.columns).to_native()
         rows = np.flatnonzero(part == POOL)
         bins = binning.transform(table_of(features))[rows]
-        fp, fn = (cost[rows] if isinstance(cost, np.ndarray) else cost for cost in (fp, fn))
+        fp, fn = (cost[rows] if isinstance(cost, np.ndarray) else cost for cost in costs)
         writer.add(bins, positive[rows], fp, fn)
         n_positive += int(np.count_nonzero(positive[rows]))
         for array in (bins, positive[rows], np.asarray(fp), np.asarray(fn)):
