@@ -22,7 +22,7 @@ from stakes.study.columns import OUT_OF_FOLD, TEST, figures, pack, schema, unpac
 from stakes.study.data import StudyData
 from stakes.study.deliver import Delivery
 from stakes.study.drift import profile
-from stakes.study.leaderboard import one_each, one_row_each, ranked, rivals, trained, within_limits
+from stakes.study.leaderboard import one_row_each, ranked, rivals, trained, within_limits
 from stakes.study.plan import Config
 from stakes.study.recommend import Recommendation, recommend
 from stakes.study.run import prepare
@@ -62,12 +62,9 @@ class Findings:
         """Return the models to look at closely: the recommended one, the rivals, and the best of other names."""
         if self.recommendation is None:
             return []
-        board = trained(self.leaderboard())
-        found: list[dict[str, Any]] = []
-        for row in [self.recommendation.row, *one_each(rivals(board)), *one_each(board)]:
-            if row["name"] not in [other["name"] for other in found]:
-                found.append(row)
-        return found[:SHOWN]
+        first, board = self.recommendation.row, trained(self.leaderboard())
+        others = pl.concat([rivals(board), board]).filter(pl.col("name") != first["name"])
+        return [first, *others.unique("name", keep="first", maintain_order=True).head(SHOWN - 1).to_dicts()]
 
     def deliver(self) -> DeliveredClassifier | None:
         """Return the recommended model as it is trained on all learning records."""

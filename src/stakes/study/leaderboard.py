@@ -11,7 +11,7 @@ from stakes.study.choice import upper_bound
 from stakes.study.columns import IDENTITY, OUT_OF_FOLD, PARTS, TEST
 from stakes.study.plan import RIVALS, Config
 
-__all__ = ["best_of_each", "insensitive", "one_each", "one_row_each", "ranked", "rivals", "trained", "within_limits"]
+__all__ = ["best_of_each", "insensitive", "one_row_each", "ranked", "rivals", "trained", "within_limits"]
 
 TEAM_FAMILY = "team"
 KEPT = ["cut", "probability", *(f"{part}_score" for part in PARTS), f"{TEST}_outcome"]
@@ -43,7 +43,9 @@ def one_row_each(results: pl.DataFrame, config: Config) -> pl.DataFrame:
         pl.col("train_costs") != "none",
         ignore_nulls=False,
     )
-    table = table.sort(_kind(), "n_tuned", special, maintain_order=True).with_row_index("complexity")
+    single = pl.col("method").is_in([*RIVALS, "tree", "cstree"])
+    kind = pl.when(single).then(0).when(pl.col("family") == TEAM_FAMILY).then(2).otherwise(1)
+    table = table.sort(kind, "n_tuned", special, maintain_order=True).with_row_index("complexity")
     # Equal decisions on different features differ in what these cost.
     alike = ["digest", "decision_costs", *(f"{part}_paid" for part in PARTS)]
     if MEASURES[config.measure].of_sums is None:  # equal outcomes do not make equal scores
@@ -55,12 +57,6 @@ def one_row_each(results: pl.DataFrame, config: Config) -> pl.DataFrame:
         pl.col(rest).first(), label.slice(1).alias("same_as"), pl.len().alias("n_same")
     )
     return joined.select(*table.columns, "same_as", "n_same")
-
-
-def _kind() -> pl.Expr:
-    """Return how elaborate the kind of model is: a single model, an ensemble, several of them."""
-    single = pl.col("method").is_in([*RIVALS, "tree", "cstree"])
-    return pl.when(single).then(0).when(pl.col("family") == TEAM_FAMILY).then(2).otherwise(1)
 
 
 def within_limits(row: dict[str, Any], config: Config, n_of: dict[str, int]) -> bool:
@@ -98,11 +94,6 @@ def rivals(table: pl.DataFrame) -> pl.DataFrame:
     return table.filter(
         pl.col("method").is_in(RIVALS) & (pl.col("threshold") == "cost") & pl.col("calibration").is_null()
     )
-
-
-def one_each(board: pl.DataFrame) -> list[dict[str, Any]]:
-    """Return the first row of each name on a leaderboard."""
-    return board.unique("name", keep="first", maintain_order=True).to_dicts()
 
 
 def best_of_each(rows: list[dict[str, Any]], n: int) -> list[dict[str, Any]]:
