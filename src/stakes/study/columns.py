@@ -142,15 +142,9 @@ def unpack_scores(packed: bytes) -> Floats:
 
 def plain_cut(cut: Cut) -> str:
     """Return the calibration and the threshold of a cut as text."""
-    values = {
-        name: None if part is None else {key: _plain(value) for key, value in asdict(part).items()}  # type: ignore[call-overload]
-        for name, part in (("calibration", cut.calibration), ("threshold", cut.threshold))
-    }
-    return json.dumps(values)
-
-
-def _plain(value: Any) -> Any:
-    return value.tolist() if isinstance(value, np.ndarray) else value
+    parts = {"calibration": cut.calibration, "threshold": cut.threshold}
+    values = {name: None if part is None else asdict(part) for name, part in parts.items()}  # type: ignore[call-overload]
+    return json.dumps(values, default=np.ndarray.tolist)
 
 
 def cut_of(row: dict[str, Any]) -> Cut:

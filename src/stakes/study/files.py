@@ -10,9 +10,10 @@ import io
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import IO, Any
 
 import polars as pl
+from polars import selectors
 
 from stakes._expressions import did_you_mean, in_records
 from stakes._forks import refuse_if_forked
@@ -74,7 +75,7 @@ def read_file(path: str | Path) -> pl.DataFrame:
 def column_names(path: Path) -> list[str]:
     """Return the names of the columns of a file."""
     with readable(path):
-        return [*pl.scan_parquet(path, glob=False).collect_schema()] if _is_parquet(path) else _csv_layout(path).names
+        return [*pl.scan_parquet(path, glob=False).collect_schema()] if _is_parquet(path) else _csv_layout(path)[1]
 
 
 def read_batches(path: Path, size: int) -> Iterator[pl.DataFrame]:
@@ -116,12 +117,7 @@ def _csv_frame(records: list[bytes], separator: str, names: list[str]) -> pl.Dat
     return pl.read_csv(io.BytesIO(b"".join(records)), separator=separator, has_header=False, schema=schema)
 
 
-class _CsvLayout(NamedTuple):
-    separator: str
-    names: list[str]
-
-
-def _csv_layout(path: Path) -> _CsvLayout:
+def _csv_layout(path: Path) -> tuple[str, list[str]]:
     """Return how the columns of a CSV file are separated, and what they are called."""
     with _open(path) as file:
         if b"\x00" in file.read(1 << 16):
@@ -136,7 +132,7 @@ def _csv_layout(path: Path) -> _CsvLayout:
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise StudyError(f"{path.name} has more than one column {twice[0]!r}: give each a name of its own")
-    return _CsvLayout(separator, names)
+    return separator, names
 
 
 def _open(path: Path) -> IO[bytes]:
@@ -321,11 +317,10 @@ def _cast(column: pl.Series, kind: str) -> tuple[pl.Series, pl.Series]:
 
 def check_finite(frame: pl.DataFrame, *, source: str, first_record: int = 1) -> None:
     """Raise an error if a number is infinite in any record."""
-    for column in frame.iter_columns():
-        if column.dtype.is_float():
-            infinite = column.is_infinite()
-            if infinite.any():
-                where = in_records(infinite.arg_true(), first_record)
-                raise StudyError(
-                    f"column {column.name!r} of {source} is infinite in {where}: write a number, or leave it blank"
-                )
+    for column in frame.select(selectors.float()).iter_columns():
+        infinite = column.is_infinite()
+        if infinite.any():
+            where = in_records(infinite.arg_true(), first_record)
+            raise StudyError(
+                f"column {column.name!r} of {source} is infinite in {where}: write a number, or leave it blank"
+            )

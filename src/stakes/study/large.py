@@ -71,8 +71,8 @@ def bytes_of(size: str | int) -> int:
     >>> bytes_of("6GB"), bytes_of("1.5 M"), bytes_of(1000)
     (6442450944, 1572864, 1000)
     """
-    match = re.fullmatch(r"\s*([0-9.]+)\s*([KMGT]?)i?B?\s*", str(size), re.IGNORECASE)
-    if match is None or not re.fullmatch(r"\d+(\.\d*)?|\.\d+", match[1]):
+    match = re.fullmatch(r"\s*([0-9]+\.?[0-9]*|\.[0-9]+)\s*([KMGT]?)i?B?\s*", str(size), re.IGNORECASE)
+    if match is None:
         raise StudyError(f"--memory {size!r}: give a size such as 6GB")
     return int(float(match[1]) * UNITS[match[2].upper()])
 
@@ -236,7 +236,7 @@ def _write(source: Source, folder: Path, key: str) -> None:
         "digest": digest.hexdigest(),
         "name": data.name,
         "classes": list(data.classes),
-        "labels": [_plain(label) for label in data.labels],
+        "labels": list(data.labels),
         "test_fraction": data.test_fraction,
         "allow": list(data.allow),
         "info": data.info | {"notes": [*data.info["notes"], *_notes(n_records, n_of)]},
@@ -244,11 +244,7 @@ def _write(source: Source, folder: Path, key: str) -> None:
         "n_records": n_records,
         "n_positive": n_positive + int(data.positive.sum()),
     }
-    (folder / ABOUT).write_text(json.dumps(about))
-
-
-def _plain(label: Any) -> Any:
-    return label if isinstance(label, str | bool | int | float) else str(label)
+    (folder / ABOUT).write_text(json.dumps(about, default=str))  # labels may be dates
 
 
 def _notes(n: int, n_of: dict[str, int]) -> list[str]:
