@@ -23,8 +23,8 @@ from stakes.datasets import make_churn
 from stakes.delivered import DeliveredClassifier
 from stakes.persist import save
 from stakes.study.data import load_data
+from stakes.study.display import print_methods
 from stakes.study.study import Study
-from stakes.study.terminal import print_methods
 
 COSTS = ["--fp-cost", "2 * monthly_charges", "--fn-cost", "12 * monthly_charges"]
 SMALL = ["--methods", "tree,bg", "--methods", "dm-bg", "--trees", "3", "--folds", "2", "--jobs", "1"]

@@ -554,7 +554,7 @@ def methods(
         if not sys.stdout.isatty():
             typer.echo(repr(found))
             return
-        from stakes.study.terminal import print_methods
+        from stakes.study.display import print_methods
 
         print_methods(found)
 
@@ -598,8 +598,8 @@ def _decisions(data: str) -> Path:
 
 
 def _run_study(data: StudyData, *, progress: str | None, **options: Any) -> None:
+    from stakes.study.display import print_result
     from stakes.study.study import Study
-    from stakes.study.terminal import print_result
 
     fitting = "live" if sys.stderr.isatty() else "plain"
     print_result(Study(data, progress=progress or fitting, **options).run())

@@ -12,7 +12,7 @@ from report_summary import N_TEST, make_summary
 
 from stakes._format import money
 from stakes.study.advice import advise, headline
-from stakes.study.notebook import study_html
+from stakes.study.display import study_html
 from stakes.study.study import StudyResult
 from stakes.study.words import decision_words, model_words
 

@@ -23,9 +23,9 @@ from stakes.study.advice import headline
 from stakes.study.check import Check, look, refuse_leaks
 from stakes.study.columns import PARTS
 from stakes.study.data import StudyData, load_data
+from stakes.study.display import study_html
 from stakes.study.findings import Findings, find
 from stakes.study.large import FOLDER, reopened
-from stakes.study.notebook import study_html
 from stakes.study.plan import RATIOS, Config, Unit, by_promise, plan_units
 from stakes.study.prices import study_prices
 from stakes.study.progress import Progress

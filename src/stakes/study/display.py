@@ -1,8 +1,10 @@
-"""Studies and methods as a terminal shows them."""
+"""Studies and methods as a terminal shows them, and studies as a notebook does."""
 
 from __future__ import annotations
 
 import sys
+from html import escape
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.box import SIMPLE
@@ -12,16 +14,17 @@ from rich.text import Text
 
 from stakes.catalog import MethodTable
 from stakes.measures import MEASURES
-from stakes.study.advice import headline
+from stakes.study.advice import advise, headline
 from stakes.study.leaderboard import best_of_each
 from stakes.study.words import figure_words, row_words
 
 if TYPE_CHECKING:
     from stakes.study.study import StudyResult
 
-__all__ = ["print_methods", "print_result"]
+__all__ = ["print_methods", "print_result", "study_html"]
 
-TOP = 10
+# Names whose best models are shown in a terminal, and in a notebook.
+TOP, TOP_IN_NOTEBOOK = 10, 5
 HEADINGS = {"": "right", "model": "left", "acts where": "left", "out of fold": "right", "test": "right",
             "acted on": "right"}  # fmt: skip
 
@@ -70,3 +73,21 @@ def _board(summary: dict[str, Any]) -> Table:
     for row in best_of_each(summary["leaderboards"]["out_of_fold"], TOP):
         table.add_row(*map(Text, (f"{row['rank']}{'*' if row['chosen'] else ''}", *row_words(row, measure))))
     return table
+
+
+def study_html(summary: dict[str, Any], report: Path) -> str:
+    """Return what a study found as a fragment of HTML."""
+    advice, measure = advise(summary), MEASURES[summary["question"]["measure"]]
+    headings = ("model", "acts on", f"{figure_words(measure)}, out of fold", "on test records", "acted on")
+    rows = []
+    for row in best_of_each(summary["leaderboards"]["out_of_fold"], TOP_IN_NOTEBOOK):
+        model, *rest = row_words(row, measure)
+        rows.append((f"{model}{', recommended' if row['chosen'] else ''}", *rest))
+    head = "".join(f"<th>{escape(heading)}</th>" for heading in headings)
+    body = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in rows)
+    said = " ".join(sentence for sentence in (advice.saves, advice.sure, advice.expected) if sentence)
+    return (
+        f"<p><strong>{escape(advice.act)}</strong> {escape(said)}</p>"
+        f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+        f"<p>More: <code>{escape(str(report))}</code></p>"
+    )
