@@ -22,21 +22,17 @@ class Advice:
     """Sentences about what was found; those about which nothing is known are empty."""
 
     act: str  # whom to act on, and how many they are
-    saves: str  # what it saves on the test records
-    sure: str  # the interval of that
-    expected: str  # the figure to expect on new records
-    model: str  # the model in words, with its name
-    pays: bool  # whether the model saved anything
+    saves: str = ""  # what it saves on the test records
+    sure: str = ""  # the interval of that
+    expected: str = ""  # the figure to expect on new records
+    model: str = ""  # the model in words, with its name
 
 
 def advise(summary: Summary) -> Advice:
     """Return what a study found, by its summary."""
     question, chosen, found = summary["question"], summary["chosen"], summary["money"]
     if chosen is None:
-        return Advice(
-            "No model keeps to the limits: allow more by --max-fpr or --max-acted, or try more methods.",
-            *("", "", "", ""), pays=False,
-        )  # fmt: skip
+        return Advice("No model keeps to the limits: allow more by --max-fpr or --max-acted, or try more methods.")
     parts = (f"{model_words(chosen['name'])} ({chosen['name']})", tree_words(chosen), decision_words(chosen))
     model = ", ".join(filter(None, parts))
     positive = f"{question['target']} = {question['positive']}"
@@ -47,7 +43,7 @@ def advise(summary: Summary) -> Advice:
             f"On {question['n_test']:,} test records it finds {percent(chosen['tpr'])} of those with {positive}, and "
             f"disturbs {percent(chosen['fpr'])} of the others."
         )
-        return Advice(f"{act}: those most likely to have {positive}.", saves, "", **told, pays=True)
+        return Advice(f"{act}: those most likely to have {positive}.", saves, **told)
     n, other = found["test_records"], min(found["policies"], key=lambda policy: policy["cost"])
     saved = other["cost"] - found["chosen"]["cost"]
     interval = interval_of(other["saved"])
@@ -59,7 +55,6 @@ def advise(summary: Summary) -> Advice:
             f"{money(-saved / n)} per record, {money(-1000 * saved / n)} per 1,000.",
             f"95% sure: it saves {between}." if between else "",
             **told,
-            pays=False,
         )
     if not chosen["follows_costs"]:
         whom = f"those most likely to have {positive}"
@@ -75,7 +70,6 @@ def advise(summary: Summary) -> Advice:
         f"model: {money(saved / n)} per record, {money(1000 * saved / n)} per 1,000.",
         between and (f"That may be chance (95%: {between})." if by_chance else f"95% sure: {between}."),
         **told,
-        pays=True,
     )
 
 
