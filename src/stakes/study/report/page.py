@@ -52,11 +52,13 @@ def write_report(directory: Path) -> Path:
 def render(summary: dict[str, Any]) -> str:
     """Return the report of a summary as one HTML page: the same summary, the same bytes."""
     templates = _templates()
-    script = _line_ends("".join(source_of(templates, name) for name in SCRIPTS))
+    # With the line ends that a browser makes of it before it checks the hash.
+    script = "".join(source_of(templates, name) for name in SCRIPTS).replace("\r\n", "\n").replace("\r", "\n")
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     return templates.get_template("report.html").render(
         prepare(summary),
         # Second to escaping: only this script may run.
-        script_hash=_hash(script),
+        script_hash=f"sha256-{digest}",
         style=Markup(source_of(templates, "style.css")),
         script=Markup(script),
     )
@@ -86,12 +88,3 @@ def _templates() -> Environment:
     templates.tests["known"] = wording.known
     templates.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "allow_nan": False}
     return templates
-
-
-def _line_ends(text: str) -> str:
-    """Return a text with the line ends that a browser makes of it before it checks the hash."""
-    return text.replace("\r\n", "\n").replace("\r", "\n")
-
-
-def _hash(script: str) -> str:
-    return "sha256-" + base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
