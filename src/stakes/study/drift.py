@@ -50,7 +50,12 @@ def profile(frame: pl.DataFrame) -> dict[str, dict[str, Any]]:
     >>> profile(pl.DataFrame({"plan": ["a", "b", "a", None]}))
     {'plan': {'texts': ['a', 'b'], 'complete': True, 'counts': [2, 1, 0, 1]}}
     """
-    return {column.name: _texts(column) if _is_text(column) else _numbers(column) for column in frame.iter_columns()}
+    found = {}
+    for column in frame.iter_columns():
+        is_text = column.dtype in (pl.String, pl.Categorical, pl.Enum)
+        about = _texts(column) if is_text else {"cuts": _cuts(_as_floats(column))}
+        found[column.name] = about | {"counts": _count(column, about).astype(int).tolist()}
+    return found
 
 
 def is_profile(known: Any, columns: Any) -> bool:
@@ -71,23 +76,15 @@ def _is_counted(about: Any) -> bool:
     )
 
 
-def _is_text(column: pl.Series) -> bool:
-    return column.dtype in (pl.String, pl.Categorical, pl.Enum)
-
-
 def _texts(column: pl.Series) -> dict[str, Any]:
     counted = column.cast(pl.String).drop_nulls().alias("text").value_counts(name="n")
     texts = counted.sort("n", "text", descending=[True, False])["text"].to_list()
-    about: dict[str, Any] = {"texts": texts[:REMEMBERED], "complete": len(texts) <= REMEMBERED}
-    return about | {"counts": _count(column, about).astype(int).tolist()}
+    return {"texts": texts[:REMEMBERED], "complete": len(texts) <= REMEMBERED}
 
 
-def _numbers(column: pl.Series) -> dict[str, Any]:
-    values = _as_floats(column)
+def _cuts(values: Floats) -> list[float]:
     known = values[~np.isnan(values)]
-    cuts = np.unique(np.quantile(known, np.arange(1, TENTHS) / TENTHS)) if known.size else np.empty(0)
-    about: dict[str, Any] = {"cuts": cuts.tolist()}
-    return about | {"counts": _count(column, about).astype(int).tolist()}
+    return np.unique(np.quantile(known, np.arange(1, TENTHS) / TENTHS)).tolist() if known.size else []
 
 
 def _as_floats(column: pl.Series) -> Floats:
