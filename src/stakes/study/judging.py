@@ -84,15 +84,15 @@ def make_rows(
     fold: Ints,
     config: Config,
     *,
-    test: Read | None = None,
-    paid: Mapping[str, Floats] | None = None,
+    test: Read | None,
+    paid: Mapping[str, Floats],
 ) -> list[dict[str, Any]]:
     """Return a row for each decision; the columns are those of `stakes.study.columns`.
 
     `about` is what all rows have in common, and `paid` what features cost per record by each decision, on both parts.
     """
     judged = judge(decisions, learning, fold, config, test)
-    paid = {part: np.zeros(len(decisions)) for part in PARTS} | dict(paid or {})
+    paid = {part: np.zeros(len(decisions)) for part in PARTS} | dict(paid)
     rows: list[dict[str, Any]] = [
         {
             **asdict(decision),
