@@ -274,6 +274,12 @@ def _why_losing(n: int, limited: bool) -> str:
     return f"{n:,} of the records to act on have a negative expected saving: {why}; --budget leaves them out"
 
 
+def _overlaps(out: Path, path: Path) -> bool:
+    """Return whether one of two files or folders is the other, or in the other."""
+    one, other = out.resolve(), path.resolve()
+    return out.samefile(path) or one.is_relative_to(other) or other.is_relative_to(one)
+
+
 class _Task:
     """A model with the columns that it needs; missing ones are an error before anything is written."""
 
@@ -293,9 +299,10 @@ class _Task:
         self.needed = {name: known.get(name, "number") for name in dict.fromkeys([*self.kinds, *sorted(of_costs)])}
         self.keep = _kept(keep, columns, data.name, (*DECISION, *EXPECTED, *PAID, *self.reasons))
         self.unread = [name for name in columns if name not in self.needed and name not in self.keep]
-        for path, what in ((data.path, "the records themselves"), (model, "the model itself")):
-            if out.exists() and path is not None and (out.samefile(path) or path.resolve() in out.resolve().parents):
-                raise StudyError(f"--out {out} is {what}: choose another name")
+        if out.exists() and any(_overlaps(out, path) for path in data.paths):
+            raise StudyError(f"--out {out} is the records themselves: choose another name")
+        if out.exists() and out.samefile(model):
+            raise StudyError(f"--out {out} is the model itself: choose another name")
         self.model = load(model)
         if not isinstance(self.model, DeliveredClassifier):
             raise StudyError(

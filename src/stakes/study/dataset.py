@@ -64,7 +64,7 @@ def open_records(path: str | Path) -> File | Dataset:
     ([Float64, Date], [1.0, 2.0, 0.5])
     """
     if is_url(path):
-        return Dataset(str(path).rstrip("/").rsplit("/", 1)[-1], [_Part(str(path), {})], None)
+        return Dataset(str(path).rstrip("/").rsplit("/", 1)[-1], [_Part(str(path), {})], [])
     path = Path(path)
     if path.is_dir():
         found = [each for each in sorted(path.rglob("*")) if each.is_file() and _is_data(each.relative_to(path))]
@@ -80,7 +80,8 @@ def open_records(path: str | Path) -> File | Dataset:
         return File(path)
     if not found:
         raise StudyError(f"the folder {path} has no Parquet files")
-    return Dataset(path.absolute().name, [_Part.of(each, root) for each in found], root)
+    paths = [path] if path.is_dir() else found
+    return Dataset(path.absolute().name, [_Part.of(each, root) for each in found], paths)
 
 
 def _is_data(path: Path) -> bool:
@@ -92,6 +93,7 @@ class File:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self.paths = [path]
         self.name = path.name
 
     @property
@@ -101,7 +103,7 @@ class File:
 
     def as_dataset(self) -> Dataset:
         """Return the file as a data set of one, whose records can be counted without being read: Parquet alone."""
-        return Dataset(self.name, [_Part(str(self.path), {})], self.path)
+        return Dataset(self.name, [_Part(str(self.path), {})], self.paths)
 
     def read(self, without: Iterable[str] = ()) -> pl.DataFrame:
         """Return all records, and all columns: a single file is read at once."""
@@ -150,12 +152,12 @@ class _Part(NamedTuple):
 
 
 class Dataset:
-    """Records in many Parquet files of the same columns; `path` is the folder that they are in, if it is known."""
+    """Records in many Parquet files of the same columns; `paths` are the folder or the files that were asked for."""
 
-    def __init__(self, name: str, parts: list[_Part], path: Path | None) -> None:
+    def __init__(self, name: str, parts: list[_Part], paths: list[Path]) -> None:
         self.name = name
         self.parts = parts
-        self.path = path
+        self.paths = paths
 
     @cached_property
     def _schemas(self) -> list[dict[str, Any]]:
