@@ -162,6 +162,24 @@ def test_the_default_name_of_decisions_keeps_the_whole_name_of_the_records(
     assert asked == [Path("folder") / expected]
 
 
+def test_a_folder_that_one_is_in_has_its_name_and_results_next_to_it(
+    here: Path, asked: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = here / "payments"
+    (folder / "day=1").mkdir(parents=True)
+    records().write_parquet(folder / "day=1" / "0.parquet")
+    decisions: list[Path] = []
+    monkeypatch.setattr("stakes.study.apply.apply_model", lambda model, data, out, **_: decisions.append(out))
+    for inside, data in ((folder, "."), (folder / "day=1", "..")):
+        monkeypatch.chdir(inside)
+        for command in (["study", data, "--target", "churn"], ["apply", here / "best.skops", data]):
+            run(*command)
+        assert (asked["out"], decisions.pop()) == (here / "payments-study", here / "payments-decisions")
+    monkeypatch.chdir(here)
+    run("study", "payments", "--target", "churn")
+    assert asked["out"] == Path("payments-study")
+
+
 def test_decisions_are_written_next_to_the_new_records(studied: tuple[Path, Any], here: Path) -> None:
     records(50, seed=1).write_parquet("new.parquet")
     result = run("apply", studied[0] / "best.skops", "new.parquet", "--fn-cost", "20 * monthly_charges")

@@ -214,7 +214,7 @@ def study(
 
     The same command again goes on where the last one was stopped.
     """
-    directory = out or Path(f"{_stem(data)}-study")
+    directory = out or _results(data)
     with plain_errors(resume=directory):
         from stakes.study.data import load_data
         from stakes.study.store import BINS, check_own
@@ -579,18 +579,33 @@ def _listed(given: list[str] | None, default: str) -> list[str]:
     return [part.strip() for item in given or [default] for part in item.split(",") if part.strip()]
 
 
-def _stem(data: str) -> str:
+def _stem(path: Path) -> str:
     """Return a name without what tells the format: sales.2024-01 of sales.2024-01.csv.gz, sales of sales/*.parquet."""
+    return re.sub(r"(\.(csv|txt|tsv|parquet|pq))?(\.gz)?$", "", path.name, flags=re.IGNORECASE)
+
+
+def _place(data: str) -> Path:
+    """Return where records are: the folder of a pattern, and one that is one's own by its name in place of a dot."""
     from stakes.study.dataset import before_pattern
 
-    return re.sub(r"(\.(csv|txt|tsv|parquet|pq))?(\.gz)?$", "", before_pattern(data).name, flags=re.IGNORECASE)
+    path = before_pattern(data)
+    return path.resolve() if path.name in ("", "..") else path
+
+
+def _results(data: str) -> Path:
+    """Return where a study goes by default: here, but not into a folder of records, which will be read again."""
+    place = _place(data)
+    path = Path(f"{_stem(place)}-study")
+    is_inside = Path(data).is_dir() and place.resolve() in path.resolve().parents
+    return place.with_name(path.name) if is_inside else path
 
 
 def _decisions(data: str) -> Path:
     """Return where decisions go by default: next to a file or a folder, and here for a pattern or an address."""
     from stakes.study.dataset import is_pattern, is_url
 
-    name, path = f"{_stem(data)}-decisions", Path(data)
+    path = _place(data)
+    name = f"{_stem(path)}-decisions"
     if is_url(data) or is_pattern(data):
         return Path(name)
     suffix = ".parquet" if path.suffix.lower() in (".parquet", ".pq") else ".csv"
