@@ -107,7 +107,7 @@ def test_what_fits_into_memory_is_studied_as_ever(folder, tmp_path, monkeypatch)
     assert found.fingerprint() == load_data(folder, **OPTIONS, drop=["customer"]).fingerprint()
 
 
-def test_a_study_of_large_data_runs_reports_resumes_saves_and_applies(folder, tmp_path, little_memory):
+def test_a_study_of_large_data_runs_reports_resumes_saves_and_applies(folder, tmp_path, little_memory, monkeypatch):
     out = tmp_path / "study"
     data = large(folder, out / "bins")
     found = Study(data, out=out, **FAST).run()
@@ -131,6 +131,11 @@ def test_a_study_of_large_data_runs_reports_resumes_saves_and_applies(folder, tm
     again = Study(data, out=out, **(FAST | {"jobs": 2})).run()
     assert (again.directory / "leaderboard.csv").read_bytes() == files["leaderboard.csv"]
     saved_study(out).save("rf", tmp_path / "rf.skops")
+    # Bins that were removed are made again where they were.
+    shutil.rmtree(out / "bins")
+    monkeypatch.chdir(tmp_path)
+    saved_study(out)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["rf.skops", "study"]
     for model in (out / "best.skops", tmp_path / "rf.skops"):
         applied = apply_model(model, folder, tmp_path / "decisions")
         assert applied.n_records == N

@@ -350,7 +350,7 @@ def saved_study(directory: Path | str, *, data: Path | str | None = None) -> Stu
         raise StudyError(f"{directory} is not the directory of a finished study of a file") from None
     bins, path = directory / FOLDER, data or source.pop("path")
     source.pop("path", None)
-    loaded = reopened(bins) if bins.is_dir() else load_data(path, **source)
+    loaded = reopened(bins) if bins.is_dir() else load_data(path, bins=bins, **source)
     return Study(loaded, out=directory, **config)
 
 
