@@ -198,6 +198,8 @@ def test_a_folder_of_the_user_in_place_of_bins_is_left_alone(folder, tmp_path, l
 def test_what_large_data_cannot_do_is_told(folder, tmp_path, little_memory):
     with pytest.raises(StudyError, match="--time needs all records in memory"):
         load_data(folder, **OPTIONS, memory="1GB", bins=tmp_path / "bins", time="customer")
+    with pytest.raises(StudyError, match=r"--test .*0.parquet needs all records in memory"):
+        large(folder, tmp_path / "bins", test=folder / "0.parquet")
     data = large(folder, tmp_path / "bins")
     with pytest.raises(StudyError, match="--refit all needs all records in memory"):
         Study(data, out=tmp_path / "out", refit="all")

@@ -339,13 +339,15 @@ class _About(NamedTuple):
 
 def _load_large(records: Dataset, asked: _Asked, about: _About, in_memory: int, folder: Path) -> StudyData:
     """Return a sample of the records, with all others on disk."""
-    for given, what in ((asked.time, "--time"), (asked.after, "--after")):
+    share = as_float(str(asked.test))
+    of_file = share is None and Path(str(asked.test)).exists()
+    for given, what in ((asked.time, "--time"), (asked.after, "--after"), (of_file, f"--test {asked.test}")):
         if given:
             raise StudyError(
                 f"{what} needs all records in memory, and there are {len(records):,}, of which {in_memory:,} go into "
                 f"--memory {about.memory}: leave one of them out"
             )
-    share, above, n_above = as_float(str(asked.test)), None, 0
+    above, n_above = None, 0
     if share is None:
         condition = Condition.of(str(asked.test))
 
