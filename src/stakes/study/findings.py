@@ -66,10 +66,6 @@ class Findings:
         others = pl.concat([rivals(board), board]).filter(pl.col("name") != first["name"])
         return [first, *others.unique("name", keep="first", maintain_order=True).head(SHOWN - 1).to_dicts()]
 
-    def deliver(self) -> DeliveredClassifier | None:
-        """Return the recommended model as it is trained on all learning records."""
-        return None if self.recommendation is None else self.delivery.model(self.recommendation.row)
-
     def model_file(self, row: dict[str, Any], model: DeliveredClassifier | None = None) -> bytes:
         """Return the content of the file of a model; trained on everything where that was asked for."""
         everything = self.config.refit == "all"
@@ -87,10 +83,6 @@ class Findings:
         raw = [name for name in self.data.frame.columns if name in told.get("features", ())]
         counted = profile(self.data.frame[learning].select(raw))
         return {**told, "model": described, "trained_on": trained_on, "profile": counted}
-
-    def kept_units(self) -> list[str]:
-        """Return the units whose models are worth keeping."""
-        return [key for row in self.shown() for key in self.delivery.keys(row)]
 
 
 def find(results: pl.DataFrame, data: StudyData, config: Config, store: Store) -> Findings:

@@ -320,7 +320,8 @@ class Study:
             yield unit
 
     def _finish(self, findings: Findings, store: Store, left_out: dict[str, Any], checks: list[Check]) -> StudyResult:
-        model = findings.deliver()
+        chosen = findings.recommendation
+        model = None if chosen is None else findings.delivery.model(chosen.row)
         summary = summarise(findings, model, **left_out) | {"checks": [check._asdict() for check in checks]}
         results = findings.results.drop(INNER)
         leaderboard = findings.leaderboard().drop(INNER, strict=False)
@@ -328,11 +329,11 @@ class Study:
         written = leaderboard.with_columns(pl.col("same_as").list.join("; "))
         store.write("leaderboard.csv", written.write_csv().encode())
         store.write("summary.json", json.dumps(summary, indent=1).encode())
-        if model is not None and findings.recommendation is not None:
-            store.write("best.skops", findings.model_file(findings.recommendation.row, model))
+        if chosen is not None:
+            store.write("best.skops", findings.model_file(chosen.row, model))
         if "source" in self.data.info:
             store.write("source.json", json.dumps(self.data.info["source"], indent=1).encode())
-        store.keep_models(findings.kept_units())
+        store.keep_models(key for row in findings.shown() for key in findings.delivery.keys(row))
         write_report(store.directory)
         return StudyResult(results, leaderboard, summary, store.directory)
 
