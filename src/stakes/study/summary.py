@@ -18,7 +18,8 @@ from stakes._typing import Floats
 from stakes.costs import Costs
 from stakes.curves import cost_curve, gain_curve, iso_cost_lines, operating_point, reliability_curve, roc_points
 from stakes.delivered import DeliveredClassifier
-from stakes.measures import MEASURES, Sums, savings_of, sums_of
+from stakes.measures import MEASURES, savings_of, sums_of
+from stakes.measures import cost as total_cost
 from stakes.records import Records
 from stakes.study.columns import DECISION, OUT_OF_FOLD, PARTS, TEST, pack, unpack
 from stakes.study.findings import Findings
@@ -285,7 +286,7 @@ def _curves(row: dict[str, Any], model: DeliveredClassifier, test: Records) -> d
         "name": row["name"],
         "label": f"{row['name']}: {row['description']}",
         "train_costs": row["train_costs"],
-        "cost": _cost(sums),
+        "cost": float(total_cost(sums)[0]),
         "cost_curve": _thinned(threshold=np.clip(curve.thresholds, 0.0, 1.0), cost=curve.cost),
         "threshold": float(threshold[0]) if threshold.size and (threshold == threshold[0]).all() else None,
         "roc": _thinned(fpr=roc.fpr, tpr=roc.tpr),
@@ -297,10 +298,6 @@ def _curves(row: dict[str, Any], model: DeliveredClassifier, test: Records) -> d
             "count": reliability.counts.tolist(),
         },
     }
-
-
-def _cost(sums: Sums) -> float:
-    return float(MEASURES["cost"].of_sums(sums)[0])  # type: ignore[misc]
 
 
 def _thinned(**arrays: np.ndarray) -> dict[str, list[float]]:
@@ -357,7 +354,7 @@ def _sensitivity(model: DeliveredClassifier, test: Records, most: float) -> list
         )
         outcome = model.decide(test.X.X, fp_cost=thought.fp, fn_cost=thought.fn).positive
         sums = sums_of(outcome[None], test.positive, changed, paid)
-        cost = _cost(sums)
+        cost = float(total_cost(sums)[0])
         # Without a model: acting on no record, or on as many as the limits allow.
         nothing, at_most = float(sums.all_fn), float((1 - most) * sums.all_fn + most * sums.all_fp)
         savings = float(savings_of(cost, min(nothing, at_most)))
