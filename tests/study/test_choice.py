@@ -30,6 +30,7 @@ def mean_cost(outcome, positive, costs, times):
 
 
 def test_records_of_a_group_are_drawn_together_and_all_blocks_are_about_as_large():
+    assert sorted(blocks(4, np.random.default_rng(0)).tolist()) == [0, 1, 2, 3]
     groups = np.repeat(np.arange(50), 3)
     block = blocks(150, np.random.default_rng(0), groups)
     assert all(np.unique(block[groups == group]).size == 1 for group in range(50))

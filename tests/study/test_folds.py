@@ -34,6 +34,7 @@ def test_each_record_is_judged_once_by_a_model_that_was_not_trained_on_it():
 
 def test_forward_in_time_models_are_trained_on_what_came_before():
     time = np.random.default_rng(0).integers(0, 30, 200)
+    assert forward_folds(np.array([3, 1, 2, 2, 5, 4]), 2).fold.tolist() == [0, -1, -1, -1, 1, 1]
     folds = forward_folds(time, 4)
     assert len(folds) == 4
     for k in range(4):

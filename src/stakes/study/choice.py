@@ -52,15 +52,6 @@ def blocks(n_records: int, rng: np.random.Generator, groups: Ints | None = None)
 
     At most 2,000 blocks of records at random, so that a draw costs the same however many records there are. Records
     of a group are in the same block: they are not independent.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from stakes.study.choice import blocks
-    >>> sorted(blocks(4, np.random.default_rng(0)).tolist())
-    [0, 1, 2, 3]
-    >>> np.bincount(blocks(10_000, np.random.default_rng(0))).max()
-    np.int64(5)
     """
     number = np.arange(n_records) if groups is None else np.unique(groups, return_inverse=True)[1]
     n_units = int(number.max()) + 1
@@ -256,21 +247,6 @@ def choose(bootstrap: Bootstrap, rule: Rule) -> Choice:
     chooses on the records drawn. The interval carries two sources of noise: that of the records, by the spread of the
     recommended candidate's loss over the draws; and that of the choice, by how the loss of the candidate chosen
     differs from draw to draw.
-
-    Examples
-    --------
-    Twenty models that guess. The luckiest one costs 0.45 per record, and 0.49 is to be expected of it:
-
-    >>> import numpy as np
-    >>> from stakes import Costs
-    >>> from stakes.study.choice import Bootstrap, MeanLoss, Rule, blocks, choose
-    >>> rng = np.random.default_rng(0)
-    >>> positive, guesses = rng.random(400) < 0.5, rng.random((20, 400)) < 0.5
-    >>> candidates = MeanLoss(guesses, positive, Costs(fp=1, fn=1), blocks(400, rng))
-    >>> bootstrap = Bootstrap.of(candidates, rng)
-    >>> found = choose(bootstrap, Rule(bootstrap, np.ones(20, bool), np.zeros(20, int)))
-    >>> round(float(bootstrap.all[found.chosen]), 2), round(found.expected, 2)
-    (0.45, 0.49)
     """
     chosen = rule.choose(bootstrap.all)
     picked = np.array([rule.choose(loss, drawn=True) for loss in bootstrap.drawn])
@@ -285,26 +261,12 @@ def choose(bootstrap: Bootstrap, rule: Rule) -> Choice:
 
 
 def upper_bound(count: float, n: int) -> float:
-    """Return the rate that is not exceeded with 95% confidence, when it was met `count` times of `n` (exact).
-
-    Examples
-    --------
-    >>> from stakes.study.choice import upper_bound
-    >>> round(upper_bound(3, 100), 4)
-    0.0757
-    """
+    """Return the rate that is not exceeded with 95% confidence, when it was met `count` times of `n` (exact)."""
     return 1.0 if count >= n else float(beta.ppf(CONFIDENCE, count + 1, n - count))
 
 
 def allowed_share(limit: float, n: int) -> float:
-    """Return the largest share of `n` records by which a limit still holds on new records with 95% confidence.
-
-    Examples
-    --------
-    >>> from stakes.study.choice import allowed_share
-    >>> allowed_share(0.1, 1000)
-    0.084
-    """
+    """Return the largest share of `n` records by which a limit still holds on new records with 95% confidence."""
     if limit >= 1:
         return 1.0
     # Where the rate is the limit, so many or fewer are met with a chance of more than 5%: one too many.

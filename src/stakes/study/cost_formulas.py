@@ -19,16 +19,7 @@ def cost_formulas(fp_cost: str | float | None, fn_cost: str | float | None) -> d
 
 
 def evaluate_cost(cost: Expression, frame: pl.DataFrame, *, first_record: int = 1) -> float | Floats:
-    """Return a cost of each record, which must not be negative; `first_record` is as for `Expression.evaluate`.
-
-    Examples
-    --------
-    >>> import polars as pl
-    >>> from stakes.study.cost_formulas import evaluate_cost
-    >>> from stakes._expressions import parse
-    >>> evaluate_cost(parse("greatest(12 * charge - 100, 0)", what="--fn-cost"), pl.DataFrame({"charge": [5, 20]}))
-    array([  0., 140.])
-    """
+    """Return a cost of each record, which must not be negative; `first_record` is as for `Expression.evaluate`."""
     value = cost.evaluate(frame, first_record=first_record)
     refuse_negative(cost, value, first_record)
     return value

@@ -47,22 +47,7 @@ def before_pattern(path: str | Path) -> Path:
 
 
 def open_records(path: str | Path) -> File | Dataset:
-    """Return the records of a file, a folder, a pattern or an object store, of which nothing is read yet.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> import polars as pl
-    >>> from stakes.study.dataset import open_records
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     for day, amounts in (("2024-05-01", [1, 2]), ("2024-05-02", [0.5])):
-    ...         part = pathlib.Path(folder) / f"day={day}"
-    ...         part.mkdir()
-    ...         pl.DataFrame({"amount": amounts}).write_parquet(part / "0.parquet")
-    ...     records = open_records(folder).read()
-    >>> records.dtypes, records["amount"].to_list()
-    ([Float64, Date], [1.0, 2.0, 0.5])
-    """
+    """Return the records of a file, a folder, a pattern or an object store, of which nothing is read yet."""
     if is_url(path):
         return Dataset(str(path).rstrip("/").rsplit("/", 1)[-1], [_Part(str(path), {})], [])
     path = Path(path)

@@ -119,13 +119,6 @@ def stability_index(before: Floats, now: Floats) -> float:
     """Return the population stability index of two counts: the sum of (q - p) ln(q / p) over cells.
 
     Half a record is added to each cell, so that empty ones have a logarithm.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from stakes.study.drift import stability_index
-    >>> round(stability_index(np.array([500, 500]), np.array([800, 200])), 2)
-    0.41
     """
     p, q = ((counts + 0.5) / (counts + 0.5).sum() for counts in (before, now))
     return float(((q - p) * np.log(q / p)).sum())

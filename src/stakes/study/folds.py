@@ -19,18 +19,7 @@ ONLY_TRAINS = -1
 
 @dataclass(frozen=True, eq=False)
 class Folds:
-    """The folds of the learning records.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from stakes.study.folds import random_folds
-    >>> folds = random_folds(np.repeat([False, True], [8, 4]), 4, np.random.default_rng(0))
-    >>> [folds.judged(k).size for k in range(len(folds))]
-    [3, 3, 3, 3]
-    >>> np.intersect1d(folds.trained(0), folds.judged(0)).size
-    0
-    """
+    """The folds of the learning records."""
 
     fold: Ints  # in which a record is judged; -1 for records that only train (the first ones in time)
     forward: bool = False  # whether a fold is judged by models trained on earlier folds alone, and not on all others
@@ -56,15 +45,6 @@ def divide(positive: Bools, shares: list[float], rng: np.random.Generator, group
     """Return the part in which each record is, stratified by class.
 
     Records with the same number in `groups` stay together. Parts are then as near to their shares as groups allow.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from stakes.study.folds import divide
-    >>> positive = np.repeat([False, True], [80, 20])
-    >>> part = divide(positive, [0.75, 0.25], np.random.default_rng(0))
-    >>> np.bincount(part), np.bincount(part[positive])
-    (array([75, 25]), array([15,  5]))
     """
     share = np.asarray(shares, dtype=np.float64) / np.sum(shares)
     if groups is not None:
@@ -106,16 +86,6 @@ def forward_folds(time: Ints, n_folds: int) -> Folds:
     """Return folds forward in time: of `n_folds` + 1 blocks of equal size the first only trains.
 
     Records of the same time are in the same block.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from stakes.study.folds import forward_folds
-    >>> folds = forward_folds(np.array([3, 1, 2, 2, 5, 4]), 2)
-    >>> folds.fold
-    array([ 0, -1, -1, -1,  1,  1])
-    >>> folds.trained(1)
-    array([0, 1, 2, 3])
     """
     before = np.searchsorted(np.sort(time), time, side="left")
     # Numbered anew: a block whose records all have the time of an earlier one is empty.
@@ -124,14 +94,6 @@ def forward_folds(time: Ints, n_folds: int) -> Folds:
 
 
 def cut_in_time(time: Ints, share: float) -> Bools:
-    """Return which records are the latest ones, about this share of all; those of the same time stay together.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from stakes.study.folds import cut_in_time
-    >>> cut_in_time(np.array([1, 2, 3, 4, 5]), 0.4)
-    array([False, False, False,  True,  True])
-    """
+    """Return which records are the latest ones, about this share of all; those of the same time stay together."""
     ordered = np.sort(time)
     return time >= ordered[min(time.size - 1, int(np.ceil((1.0 - share) * time.size)))]

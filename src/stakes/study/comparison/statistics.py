@@ -18,15 +18,7 @@ __all__ = ["Bayes", "Friedman", "bayesian_signed_rank", "critical_difference", "
 
 
 def ranks(figures: Floats) -> Floats:
-    """Return the rank of each method on each data set: 1 is the best, and those that are equal share their ranks.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from stakes.study.comparison.statistics import ranks
-    >>> ranks(np.array([[0.2, 0.1, 0.2]]))
-    array([[2.5, 1. , 2.5]])
-    """
+    """Return the rank of each method on each data set: 1 is the best, and those that are equal share their ranks."""
     return np.asarray(rankdata(figures, axis=1))
 
 
@@ -58,16 +50,7 @@ def friedman(figures: Floats) -> Friedman:
 
 
 def critical_difference(n_methods: int, n_sets: int, alpha: float = 0.05) -> float:
-    """Return by how much average ranks must differ to differ beyond noise (Nemenyi).
-
-    Examples
-    --------
-    The tables have q = 2.569 for four methods:
-
-    >>> from stakes.study.comparison.statistics import critical_difference
-    >>> round(critical_difference(4, 14), 2)
-    1.25
-    """
+    """Return by how much average ranks must differ to differ beyond noise (Nemenyi)."""
     q = studentized_range.ppf(1 - alpha, n_methods, np.inf) / np.sqrt(2.0)
     return float(q * np.sqrt(n_methods * (n_methods + 1) / (6.0 * n_sets)))
 
@@ -76,13 +59,6 @@ def groups(average: Floats, difference: float) -> list[tuple[int, int]]:
     """Return the bars of a critical-difference diagram: first and last place of methods that do not differ.
 
     `average` are average ranks in increasing order; a bar inside another is left out.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from stakes.study.comparison.statistics import groups
-    >>> groups(np.array([1.0, 1.5, 2.4, 4.0]), 1.0)
-    [(0, 1), (1, 2)]
     """
     bars: list[tuple[int, int]] = []
     for first, rank in enumerate(average):
