@@ -113,15 +113,8 @@ def prepare(data: StudyData, config: Config, repeat: int = 0) -> Prepared:
         def binned(frame: pl.DataFrame) -> Binned:
             return Binned(frame, binning, binning.transform(table_of(frame)))
 
-        learning, test = (
-            Records(
-                binned(data.frame[rows]),
-                data.positive[rows],
-                costs[rows],
-                known_costs=None if known is None else known[rows],
-            )
-            for rows in split
-        )
+        records = Records(data.frame, data.positive, costs, known_costs=known)
+        learning, test = (part.with_features(binned(part.X)) for part in map(records.take, split))
         prepared = Prepared(learning, test)
         if training is not None:
             sample = Records(binned(training.frame), training.positive, training.costs or Costs(fp=1.0, fn=1.0))
