@@ -78,56 +78,27 @@ def apply_model(
 ) -> Applied:
     """Decide on the records of one or many files, and write the decisions to others, whole or not at all.
 
-    Parameters
-    ----------
-    model_path : path
-        A model file of a study.
-    data_path : path
-        New records, as CSV or Parquet, or a folder or pattern of Parquet files: all features of the study, and the
-        columns of the costs, in any order. Columns that are known only afterwards are estimated by the model, whether
-        the records have them or not.
-    out_path : path
-        Where to write: Parquet if it ends in ``.parquet``, CSV otherwise; a folder of Parquet files where the records
-        are in many files, too, and this has no ending. Devices and pipes, and ``-`` for standard
-        output, are written to as CSV while records are read. Added to each record are
+    The options are those of `stakes apply`. Records need all features of the study and the columns of the costs, in any
+    order; columns that are known only afterwards are estimated by the model, whether the records have them or not.
+    Without any columns to keep, records are numbered. After each batch of `batch_size` records, `progress` is called
+    with the number of records decided on so far. The workers of `dask` decide on one file of a folder each, and read
+    and write it themselves.
 
-        - `decision`, the class it is taken for;
-        - `score` and `threshold`: it is taken for positive iff its score is above its threshold;
-        - `probability` of the positive class: the score where the model decides by expected cost, and otherwise the
-          score calibrated on the out-of-fold records of the study;
-        - `expected_cost_if_positive`, (1 - probability) times the cost of a false positive, and
-          `expected_cost_if_negative`, probability times the cost of a false negative;
-        - `expected_saving`: how much less the decision is expected to cost than not to act; 0 for the negative ones;
-        - where features have prices, `features_paid`, what the values cost that the decision asked for, and
-          `features_missing`, what it would cost to buy those that it asked for and that are missing.
-    fp_cost, fn_cost : str or float, default=None
-        Today's costs: numbers, or arithmetic over the columns of the new file. Those of the study by default.
-    keep : iterable of str, default=None
-        The columns of the new file to copy; all by default. Without any, records are numbered.
-    budget : int, default=None
-        How many records can be acted on: those with the largest expected saving are, and are written first.
-    max_acted : float, default=None
-        The same as a share of the records.
-    strict : bool, default=False
-        Whether new costs are an error, and not just a note, where the model cannot follow them.
-    batch_size : int, default=65536
-        How many records to hold in memory.
-    progress : callable, default=None
-        Called after each batch with the number of records decided on so far.
-    overwrite : bool, default=False
-        Whether to replace a file that has no decisions in it; one that has is replaced anyway.
-    spreadsheet : bool, default=False
-        Whether to write an apostrophe before texts that a spreadsheet would take for formulas, in CSV files.
-    reasons : int, default=0
-        How many reasons to add to each record, as `reason_1`, `reason_2` ...: the features that moved its probability
-        most, with what they add to the expected saving of acting on it. See `stakes.explain.Explanation`.
-    dask : str, default=None
-        The address of a Dask scheduler: its workers decide on one file of a folder each, and read and write it
-        themselves.
+    Decisions are Parquet if `out_path` ends in ``.parquet``, and CSV otherwise; a folder of Parquet files where the
+    records are in many files, too, and it has no ending. Devices and pipes, and ``-`` for standard output, are written
+    to as CSV while records are read. Added to each record are
 
-    Returns
-    -------
-    applied : Applied
+    - `decision`, the class it is taken for;
+    - `score` and `threshold`: it is taken for positive iff its score is above its threshold;
+    - `probability` of the positive class: the score where the model decides by expected cost, and otherwise the score
+      calibrated on the out-of-fold records of the study;
+    - `expected_cost_if_positive`, (1 - probability) times the cost of a false positive, and
+      `expected_cost_if_negative`, probability times the cost of a false negative;
+    - `expected_saving`: how much less the decision is expected to cost than not to act; 0 for the negative ones;
+    - where features have prices, `features_paid`, what the values cost that the decision asked for, and
+      `features_missing`, what it would cost to buy those that it asked for and that are missing;
+    - `reason_1`, `reason_2` ...: the features that moved its probability most, with what they add to the expected
+      saving of acting on it. See `stakes.explain.Explanation`.
     """
     _check_limit(budget, max_acted)
     asked = _Asked(Path(model_path), open_records(data_path), Path(out_path), fp_cost, fn_cost, keep, strict, reasons)
