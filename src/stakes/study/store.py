@@ -61,6 +61,7 @@ class Store:
     def __init__(self, directory: Path, config: dict[str, Any]) -> None:
         self.directory = directory
         self.config: dict[str, Any] = json.loads(json.dumps(config))
+        self._config_text = json.dumps(self.config, indent=1, sort_keys=True)
 
     @contextmanager
     def opened(self) -> Iterator[Store]:
@@ -98,10 +99,6 @@ class Store:
                 f"{self.directory} holds a study with another {' and '.join(changed)}: choose another --out, or repeat "
                 "that study's command to go on with it"
             )
-
-    @property
-    def _config_text(self) -> str:
-        return json.dumps(self.config, indent=1, sort_keys=True)
 
     def _sweep(self) -> None:
         """Remove the unfinished files of a study that was killed, and nothing else that may be in the directory."""
