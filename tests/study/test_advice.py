@@ -14,7 +14,7 @@ from stakes._format import money
 from stakes.study.advice import advise, headline
 from stakes.study.display import study_html
 from stakes.study.study import StudyResult
-from stakes.study.words import decision_words, model_words
+from stakes.study.words import decision_words, model_words, tree_words
 
 
 @pytest.fixture
@@ -124,6 +124,8 @@ def test_the_headline_names_the_model_its_reason_and_what_alternatives_cost(summ
 
 def test_models_are_told_in_words() -> None:
     assert model_words("dm-uprdf") == "random decision forest after under-sampling"
+    assert model_words("mc-lr") == "small tree taught by logistic regression"
+    assert tree_words({"tree": "leaves of 20"}) == "trees with leaves of 20 records or more"
     assert model_words("of another package") == "of another package"
     row = {"leaf": "laplace", "member": "tuned", "output": "vote", "vote_weight": "equal", "calibration": None}
     assert decision_words({**row, "threshold": "tuned"}) == "votes by tuned thresholds above a tuned threshold"

@@ -109,6 +109,11 @@ def test_zero_is_as_good_as_missing_where_a_cost_is_not_charged(data: StudyData,
     np.testing.assert_array_equal(*both)
 
 
+def test_where_a_cost_is_not_charged_its_mean_stands() -> None:
+    after = AfterCosts(pl.DataFrame({"donation": [20.0, None, 5.0]}), ("donation",), "0.68", "donation - 0.68")
+    np.testing.assert_allclose(after.charged(np.array([True, False, True])).fn, [19.32, 11.82, 4.32])
+
+
 def test_what_acting_costs_may_be_known_only_afterwards_too() -> None:
     """The price of a false alarm is a linear function of a feature, and is known of negative records alone."""
     x, positive = np.linspace(1, 9, 400), np.arange(400) % 4 == 0

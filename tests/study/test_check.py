@@ -16,6 +16,7 @@ from stakes.datasets import make_churn, make_donors
 from stakes.exceptions import StudyError
 from stakes.study.check import Check, constant, identity, look
 from stakes.study.data import StudyData, load_data
+from stakes.study.leaks import separation
 from stakes.study.study import Study
 
 N = 2000
@@ -151,6 +152,22 @@ def test_an_id_is_kept_where_it_is_allowed(tmp_path: Path) -> None:
     assert "client_id" in data_of(frame, tmp_path, allow=["client_id"]).frame.columns
     with pytest.raises(StudyError, match="--allow 'client': there is no such column: did you mean 'client_id'"):
         data_of(frame, tmp_path, allow="client")
+
+
+def test_numbers_of_records_are_ids() -> None:
+    assert identity(pl.Series("client_id", range(0, 4000, 2))) == "it numbers the records"
+    assert identity(pl.Series("age", [20, 31, 31, 44])) is None
+
+
+def test_a_column_that_is_the_class_explains_it_and_noise_of_many_values_does_not() -> None:
+    rng = np.random.default_rng(0)
+    rare, fold = rng.random(5000) < 0.1, rng.integers(0, 5, 5000)
+    told = separation(rare.astype(np.uint8), rare, fold)
+    assert told.explained == pytest.approx(0.999, abs=5e-4)
+    assert told.caught == 1.0
+    noise = separation(rng.integers(0, 200, 5000).astype(np.uint8), rare, fold)
+    assert noise.explained < 0.01
+    assert noise.caught == 0.0
 
 
 @pytest.mark.parametrize(

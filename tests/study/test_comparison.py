@@ -47,6 +47,8 @@ def test_ranks_and_tests_are_those_of_the_published_example():
     assert found.chi2 == pytest.approx(plain / (1 - tied / (14 * 4 * (4**2 - 1))))
     assert found.f == pytest.approx(13 * found.chi2 / (14 * 3 - found.chi2))
     assert found.p_f < 0.05
+    found = friedman(np.array([[1.0, 2.0, 3.0], [1.0, 3.0, 2.0], [1.0, 2.0, 3.0], [1.0, 2.0, 3.0]]))
+    assert (round(found.chi2, 2), round(found.p, 3)) == (6.5, 0.039)
     assert critical_difference(4, 14) == pytest.approx(1.25, abs=0.005)
     assert critical_difference(4, 14, alpha=0.10) == pytest.approx(1.12, abs=0.005)
 
@@ -87,6 +89,7 @@ def test_swapping_two_methods_swaps_what_is_probable():
     back = bayesian_signed_rank(other, one, 0.05, np.random.default_rng(0))
     assert forth == pytest.approx((back.worse, back.equal, back.better))
     assert sum(forth) == pytest.approx(1)
+    assert bayesian_signed_rank(np.zeros(10), np.full(10, 0.3), 0.01, rng).better > 0.99
 
 
 BASE = {

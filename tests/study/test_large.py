@@ -16,7 +16,7 @@ from stakes.pool import Pool
 from stakes.study import Study, load_data
 from stakes.study.apply import apply_model
 from stakes.study.data import StudyData
-from stakes.study.large import JUDGED, POOL, SAMPLE, TEST, UNUSED, Parts, opened
+from stakes.study.large import JUDGED, POOL, SAMPLE, TEST, UNUSED, Parts, bytes_of, opened, records_in_memory
 from stakes.study.run import prepare
 from stakes.study.study import saved_study
 from stakes.table import table_of
@@ -227,6 +227,8 @@ def test_what_is_wrong_with_a_record_on_disk_is_told_with_its_number(tmp_path, l
 
 
 def test_memory_is_read_in_the_usual_units_and_refused_where_it_is_too_little(folder, tmp_path):
+    assert (bytes_of("6GB"), bytes_of("1.5 M"), bytes_of(1000)) == (6442450944, 1572864, 1000)
+    assert records_in_memory("6GB", n_features=20, jobs=2) == 1675624
     with pytest.raises(StudyError, match="--memory 'much': give a size such as 6GB"):
         load_data(folder, **OPTIONS, memory="much")
     with pytest.raises(StudyError, match="--memory 1GB is too little for 2 processes"):

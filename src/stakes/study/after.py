@@ -41,14 +41,6 @@ class AfterCosts:
         The columns that are known only afterwards.
     fp_cost, fn_cost : str
         The formulas.
-
-    Examples
-    --------
-    >>> import numpy as np, polars as pl
-    >>> from stakes.study.after import AfterCosts
-    >>> after = AfterCosts(pl.DataFrame({"donation": [20.0, None, 5.0]}), ("donation",), "0.68", "donation - 0.68")
-    >>> after.charged(np.array([True, False, True])).fn
-    array([19.32, 11.82,  4.32])
     """
 
     frame: pl.DataFrame

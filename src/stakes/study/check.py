@@ -61,16 +61,7 @@ class Check(NamedTuple):
 
 
 def identity(column: pl.Series) -> str | None:
-    """Return what says that a column tells records apart, such as numbers of customers; None if nothing does.
-
-    Examples
-    --------
-    >>> import polars as pl
-    >>> from stakes.study.check import identity
-    >>> identity(pl.Series("client_id", range(0, 4000, 2)))
-    'it numbers the records'
-    >>> identity(pl.Series("age", [20, 31, 31, 44]))
-    """
+    """Return what says that a column tells records apart, such as numbers of customers; None if nothing does."""
     values = column.drop_nulls()
     n, different = len(values), values.n_unique()
     named = _NAME_OF_ID.search(re.sub(r"(?<=[a-z])(?=[A-Z])", "_", column.name).lower().strip()) is not None

@@ -63,14 +63,7 @@ TEST, JUDGED, SAMPLE, POOL, UNUSED = range(5)
 
 
 def bytes_of(size: str | int) -> int:
-    """Return a size of memory in bytes.
-
-    Examples
-    --------
-    >>> from stakes.study.large import bytes_of
-    >>> bytes_of("6GB"), bytes_of("1.5 M"), bytes_of(1000)
-    (6442450944, 1572864, 1000)
-    """
+    """Return a size of memory in bytes."""
     match = re.fullmatch(r"\s*([0-9]+\.?[0-9]*|\.[0-9]+)\s*([KMGT]?)i?B?\s*", str(size), re.IGNORECASE)
     if match is None:
         raise StudyError(f"--memory {size!r}: give a size such as 6GB")
@@ -78,14 +71,7 @@ def bytes_of(size: str | int) -> int:
 
 
 def records_in_memory(memory: str | int, n_features: int, jobs: int | None = None) -> int:
-    """Return how many records can be studied in some memory, by so many processes besides the one that waits for them.
-
-    Examples
-    --------
-    >>> from stakes.study.large import records_in_memory
-    >>> records_in_memory("6GB", n_features=20, jobs=2)
-    1675624
-    """
+    """Return how many records go into some memory, by so many processes besides the one that waits for them."""
     jobs = jobs or cpu_count()
     room = bytes_of(memory) - (1 + jobs) * PROCESS
     n = max(0, room) // ((RECORD + FEATURE * n_features) * (jobs + (jobs == 1)))

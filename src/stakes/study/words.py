@@ -31,14 +31,7 @@ MODELS = {
 
 
 def model_words(name: str) -> str:
-    """Return what kind of model a name stands for; an unknown name as it is.
-
-    Examples
-    --------
-    >>> from stakes.study.words import model_words
-    >>> model_words("lr"), model_words("dm-rf"), model_words("mc-lr")
-    ('logistic regression', 'random forest', 'small tree taught by logistic regression')
-    """
+    """Return what kind of model a name stands for; an unknown name as it is."""
     if name.startswith("mc-"):
         return f"small tree taught by {model_words(name.removeprefix('mc-'))}"
     base = name.removeprefix("dm-")
@@ -46,14 +39,7 @@ def model_words(name: str) -> str:
 
 
 def tree_words(row: dict[str, Any]) -> str | None:
-    """Return how large the trees of a model are, where several sizes were tried.
-
-    Examples
-    --------
-    >>> from stakes.study.words import tree_words
-    >>> tree_words({"tree": "leaves of 20"})
-    'trees with leaves of 20 records or more'
-    """
+    """Return how large the trees of a model are, where several sizes were tried."""
     return f"trees with {row['tree']} records or more" if row.get("tree") else None
 
 
