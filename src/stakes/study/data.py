@@ -25,7 +25,8 @@ from stakes.study.dataset import Dataset, File, is_url, open_records
 from stakes.study.files import check_finite, kinds_of, tidy
 from stakes.study.folds import Folds, cut_in_time, divide, forward_folds, random_folds
 from stakes.study.held_out import Condition, hold_out
-from stakes.study.large import BATCH, FOLDER, Parts, Source, Training, load_large, opened, records_in_memory
+from stakes.study.large import BATCH, Parts, Source, Training, load_large, opened, records_in_memory
+from stakes.study.store import BINS
 from stakes.study.target import as_float, classes_of, label_of
 
 __all__ = ["StudyData", "load_data"]
@@ -308,7 +309,7 @@ def load_data(
         many = records.as_dataset() if isinstance(records, File) else records
         in_memory = records_in_memory(memory, len(many.columns) - len(unread), jobs)
         if len(many) > in_memory:
-            return _load_large(many, asked, about, in_memory, Path(bins or f"{records.name}-{FOLDER}"))
+            return _load_large(many, asked, about, in_memory, Path(bins or f"{records.name}-{BINS}"))
     return _study_data(records.read(without=unread), asked, about)
 
 

@@ -39,7 +39,7 @@ from stakes.pool import Pool, PoolWriter
 from stakes.study.cost_formulas import cost_formulas, evaluate_cost
 from stakes.study.dataset import Dataset
 from stakes.study.files import check_finite, conform
-from stakes.study.store import BINS, BINS_MARK
+from stakes.study.store import BINS_MARK
 from stakes.study.target import is_positive
 from stakes.table import table_of
 from stakes.tree.binning import Binning
@@ -51,7 +51,6 @@ __all__ = ["Parts", "Training", "bytes_of", "load_large", "opened", "records_in_
 
 # What is in the folder besides the pool.
 ABOUT, FRAME, ARRAYS = BINS_MARK, "records.arrow", "records.npz"
-FOLDER = BINS
 # Memory of a process before it has any records; of a record that is studied; and of each of its features (measured).
 PROCESS, RECORD, FEATURE = 450 << 20, 500, 50
 # Shares of the records in memory: to train on, and to test on; the others are judged.

@@ -25,13 +25,13 @@ from stakes.study.columns import PARTS
 from stakes.study.data import StudyData, load_data
 from stakes.study.display import study_html
 from stakes.study.findings import Findings, find
-from stakes.study.large import FOLDER, reopened
+from stakes.study.large import reopened
 from stakes.study.plan import RATIOS, Config, Unit, by_promise, plan_units
 from stakes.study.prices import study_prices
 from stakes.study.progress import Progress
 from stakes.study.report import write_report
 from stakes.study.run import run_unit
-from stakes.study.store import CONFIG, Store, parquet_of
+from stakes.study.store import BINS, CONFIG, Store, parquet_of
 from stakes.study.summary import summarise
 from stakes.study.workers import Workers
 from stakes.tree.growing import tell_before_growing
@@ -349,7 +349,7 @@ def saved_study(directory: Path | str, *, data: Path | str | None = None) -> Stu
         config = json.loads((directory / CONFIG).read_text())["configuration"]
     except (OSError, ValueError, KeyError):
         raise StudyError(f"{directory} is not the directory of a finished study of a file") from None
-    bins, path = directory / FOLDER, data or source.pop("path")
+    bins, path = directory / BINS, data or source.pop("path")
     source.pop("path", None)
     loaded = reopened(bins) if bins.is_dir() else load_data(path, bins=bins, **source)
     return Study(loaded, out=directory, **config)
