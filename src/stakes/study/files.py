@@ -9,6 +9,7 @@ import gzip
 import io
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import IO, Any
 
@@ -98,23 +99,12 @@ def frame_batches(records: pl.LazyFrame, size: int) -> Iterator[pl.DataFrame]:
 
 def _csv_batches(path: Path, size: int) -> Iterator[pl.DataFrame]:
     separator, names = _csv_layout(path)
-    with _open(path) as file:
-        records = csv_records(file, path.name)
-        next(records)  # the header
-        lines: list[bytes] = []
-        for record in records:
-            if record.strip():  # blank lines are no records
-                lines.append(record)
-            if len(lines) == size:
-                yield _csv_frame(lines, separator, names)
-                lines = []
-        if lines:
-            yield _csv_frame(lines, separator, names)
-
-
-def _csv_frame(records: list[bytes], separator: str, names: list[str]) -> pl.DataFrame:
     schema = dict.fromkeys(names, pl.String)
-    return pl.read_csv(io.BytesIO(b"".join(records)), separator=separator, has_header=False, schema=schema)
+    with _open(path) as file:
+        records = (record for record in csv_records(file, path.name) if record.strip())  # blank lines are none
+        next(records)  # the header
+        while content := b"".join(islice(records, size)):
+            yield pl.read_csv(io.BytesIO(content), separator=separator, has_header=False, schema=schema)
 
 
 def _csv_layout(path: Path) -> tuple[str, list[str]]:
