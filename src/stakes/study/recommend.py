@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from stakes._typing import Bools, Floats, Ints
-from stakes.measures import MEASURES, Sums, amounts, sums_of
+from stakes.measures import MEASURES, amounts, sums_of
 from stakes.records import Records
 from stakes.study.choice import AnyLoss, Bootstrap, Candidates, Choice, MeanLoss, Rule, blocks, choose
 from stakes.study.columns import OUT_OF_FOLD, unpack
@@ -104,11 +104,8 @@ def _candidates(known: pl.DataFrame, records: Records, config: Config, block: In
         return MeanLoss(outcomes, repeated.positive, repeated.costs, again, paid)
     of_sums, sign = MEASURES[config.measure].of_sums, -1 if config.higher_is_better else 1
     assert of_sums is not None
-
-    def loss(sums: Sums) -> Floats:
-        return sign * of_sums(sums)
-
-    return AnyLoss(outcomes, amounts(repeated.positive, repeated.costs), again, loss, paid)
+    amount = amounts(repeated.positive, repeated.costs)
+    return AnyLoss(outcomes, amount, again, lambda sums: sign * of_sums(sums), paid)
 
 
 def _figures(losses: tuple[float, float, float], records: Records, config: Config) -> Estimate:
