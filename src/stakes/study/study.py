@@ -346,12 +346,12 @@ def saved_study(directory: Path | str, *, data: Path | str | None = None) -> Stu
     directory = Path(directory)
     try:
         source = json.loads((directory / "source.json").read_text())
+        path = source.pop("path")
         config = json.loads((directory / CONFIG).read_text())["configuration"]
     except (OSError, ValueError, KeyError):
         raise StudyError(f"{directory} is not the directory of a finished study of a file") from None
-    bins, path = directory / BINS, data or source.pop("path")
-    source.pop("path", None)
-    loaded = reopened(bins) if bins.is_dir() else load_data(path, bins=bins, **source)
+    bins = directory / BINS
+    loaded = reopened(bins) if bins.is_dir() else load_data(data or path, bins=bins, **source)
     return Study(loaded, out=directory, **config)
 
 
