@@ -12,6 +12,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import numba
+import numpy as np
 import pytest
 from joblib import Parallel, delayed
 
@@ -72,6 +73,15 @@ def test_nobody_is_told_where_nothing_is_compiled(
     monkeypatch.setattr(numba.config, "DISABLE_JIT", 1)
     jit.tell_before_compiling(lambda: None)  # a plain function has nothing that a compiled one has
     assert not caplog.records
+
+
+def test_a_kernel_that_borrows_its_arrays_can_make_none() -> None:
+    @jit.borrowing
+    def make(n: int) -> Any:
+        return np.empty(n)
+
+    with pytest.raises(numba.TypingError):
+        make(3)
 
 
 # Compiled code on disk

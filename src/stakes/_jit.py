@@ -15,7 +15,7 @@ import numba
 from filelock import FileLock, Timeout
 from numba.core.caching import FunctionCache
 
-__all__ = ["in_blocks", "inlined", "kernel", "tell_before_compiling"]
+__all__ = ["borrowing", "in_blocks", "inlined", "kernel", "tell_before_compiling"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -28,6 +28,14 @@ PATIENCE = 120
 def kernel(function: F) -> F:
     """Compile a function of plain numbers and arrays; division by zero follows IEEE, as in numpy."""
     return _compiled(function)
+
+
+def borrowing(function: F) -> F:
+    """Compile a kernel that makes no arrays, and counts no references to those it is given.
+
+    Each that is taken out of a tuple is counted up and down, by atomic operations: more work than that on small nodes.
+    """
+    return _compiled(function, _nrt=False)
 
 
 def inlined(function: F) -> F:

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stakes._jit import inlined, kernel
+from stakes._jit import borrowing, inlined
 from stakes._typing import Bytes, Int32s, Ints, Uint32s, Uint64s
 from stakes.tree.nodes import BINS
 from stakes.tree.records import LOW, TreeRecords
@@ -43,7 +43,7 @@ def _halves(cell: int) -> np.uint32:
     return np.uint32(cell >> 16 | cell & LOW)
 
 
-@kernel
+@borrowing
 def add(
     hist: Ints,
     slot: int,
@@ -71,7 +71,7 @@ def add(
                 hist[slot, j, side + bins[row, features[j]]] += value
 
 
-@kernel
+@borrowing
 def add_narrow(
     hist: Uint32s, slot: int, records: TreeRecords, start: int, end: int, features: Int32s, n_features: int
 ) -> None:
@@ -84,7 +84,7 @@ def add_narrow(
             hist[slot, j, bins[row, features[j]]] += value
 
 
-@kernel
+@borrowing
 def subtract(hist: NDArray[Any], slot: int, other: int) -> None:
     """Subtract the histograms of one slot from those of another."""
     for j in range(hist.shape[1]):
@@ -92,7 +92,7 @@ def subtract(hist: NDArray[Any], slot: int, other: int) -> None:
             hist[slot, j, b] -= hist[other, j, b]
 
 
-@kernel
+@borrowing
 def narrow_down(hist: Ints, narrow: Uint32s, slot: int) -> None:
     """Copy the histograms of a slot to narrow ones."""
     for j in range(hist.shape[1]):

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from stakes._jit import inlined, kernel
+from stakes._jit import borrowing, inlined
 from stakes._typing import Bools, Floats, Int32s
 from stakes.feature_costs import Prices
 
@@ -44,7 +44,7 @@ def worth(rule: int, exponent: float, gain: float, price: float) -> float:
     return (2.0**gain - 1.0) / (price + 1.0) ** exponent
 
 
-@kernel
+@borrowing
 def still_to_pay(
     toll: Floats, amount: float, prices: Prices, paid: Bools, feature: Int32s, parent: Int32s, node: int
 ) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from stakes._jit import inlined, kernel
+from stakes._jit import borrowing, inlined
 from stakes._typing import Floats, Ints
 from stakes.tree.nodes import BINS, MISSING
 from stakes.tree.splitting import FIRST, LAST, LEFT, NOT_SEEN, POSITIVE, RIGHT, Feature, Split
@@ -20,7 +20,7 @@ def scrambled(z: np.uint64) -> np.uint64:
     return z ^ (z >> np.uint64(31))
 
 
-@kernel
+@borrowing
 def cut_at_random(occupied: Ints, k: int, feature: Feature, centers: Floats, salt: np.uint64) -> Split:
     """Replace the first `k` entries by two, those left and right of a cut at random, and return the cut.
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from stakes._jit import kernel
+from stakes._jit import borrowing
 from stakes._typing import Bools, Bytes, Floats, Int32s, Ints
 
 __all__ = ["LOW", "TreeRecords", "fixed_point", "load_records", "partition", "regroup", "sum_records"]
@@ -28,7 +28,7 @@ class TreeRecords(NamedTuple):
     rows: Int32s
 
 
-@kernel
+@borrowing
 def fixed_point(weight: Floats, multiplicity: Int32s) -> tuple[float, int]:
     """Return the scale of weights as whole numbers, and the bits that counts need below them."""
     total, n = 0.0, 0
@@ -44,7 +44,7 @@ def fixed_point(weight: Floats, multiplicity: Int32s) -> tuple[float, int]:
     return scale, count_bits
 
 
-@kernel
+@borrowing
 def load_records(
     bins: Bytes, positive: Bytes, multiplicity: Int32s, weight: Floats, scale: float, count_bits: int, to: TreeRecords
 ) -> None:
@@ -65,7 +65,7 @@ def load_records(
             k += 1
 
 
-@kernel
+@borrowing
 def sum_records(
     records: TreeRecords, start: int, end: int, count_bits: int, counts: Ints, weights: Ints, node: int
 ) -> None:
@@ -89,7 +89,7 @@ def sum_records(
         weights[node, 0], weights[node, 1] = below >> count_bits, above >> count_bits
 
 
-@kernel
+@borrowing
 def partition(records: TreeRecords, start: int, end: int, feature: int, goes_left: Bools, spare: Int32s) -> int:
     """Put the rows of a node whose bin goes left first, all in their old order; return where the others begin."""
     bins, _, _, rows = records
@@ -106,7 +106,7 @@ def partition(records: TreeRecords, start: int, end: int, feature: int, goes_lef
     return middle
 
 
-@kernel
+@borrowing
 def regroup(records: TreeRecords, start: int, end: int, feature: int, goes_left: Bools) -> int:
     """Do the same with the records themselves, which lie where their node has them, and in no order.
 

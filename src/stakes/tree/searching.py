@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from stakes._jit import inlined, kernel
+from stakes._jit import borrowing, inlined
 from stakes._typing import Floats, Int8s, Int32s, Uint64s
 from stakes.tree.criteria import GAIN_RATIO, node_loss
 from stakes.tree.histogram import NARROW, Histograms, add, add_feature, add_narrow, pick, pick_narrow
@@ -104,7 +104,7 @@ def _better(worth: float, price: float, split: Split, other_worth: float, other_
     return split.loss < other.loss or (split.loss == other.loss and split.tie < other.tie)
 
 
-@kernel
+@borrowing
 def find_split(
     records: TreeRecords,
     start: int,
@@ -124,7 +124,6 @@ def find_split(
     this node; it is None where features have no prices, and what is about them is then not compiled.
     """
     criterion, min_leaf, n_draw = settings.criterion, settings.min_samples_leaf, settings.max_features
-    # Taken apart before the loop over features, whose body is too short to pay for that.
     hist, narrow, count_bits = histograms
     features, state = drawing
     n_bins, categorical, centers = feature_bins
