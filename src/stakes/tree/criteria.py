@@ -13,7 +13,7 @@ from math import log2
 
 import numpy as np
 
-from stakes._jit import kernel
+from stakes._jit import inlined, kernel
 
 __all__ = [
     "COST",
@@ -75,11 +75,14 @@ def check_criterion(criterion: int) -> None:
         raise ValueError(f"no criterion has the number {criterion}: give one of CRITERIA whose loss is in node_loss")
 
 
-@kernel
+@inlined
 def children_loss(
     criterion: int, left_positive: float, left_negative: float, right_positive: float, right_negative: float
 ) -> float:
-    """Return the summed loss of the two children of a split."""
+    """Return the summed loss of the two children of a split.
+
+    Inlined: the compiler would leave it as a call for each cut of a small node.
+    """
     if criterion == GINI:
         # Both fractions over one denominator: one division instead of two in the innermost loop of all.
         left, right = left_positive + left_negative, right_positive + right_negative
