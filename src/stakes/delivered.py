@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import narwhals as nw
@@ -35,6 +36,7 @@ class Decided(NamedTuple):
     probability: Floats  # of the positive class
 
 
+@dataclass(eq=False, repr=False)
 class DeliveredClassifier(AcquisitionMixin, ExplainMixin, ClassifierMixin, BaseEstimator):
     """A trained model of a study, ready for new records.
 
@@ -74,21 +76,12 @@ class DeliveredClassifier(AcquisitionMixin, ExplainMixin, ClassifierMixin, BaseE
     ['leaves', 'stays']
     """
 
-    def __init__(
-        self,
-        model: Any = None,
-        labels: Any = (0, 1),
-        features: Any = (),
-        probability: Calibration | None = None,
-        foreseen_costs: Mapping[str, ForeseenCost] | None = None,
-        feature_costs: Mapping[str, Any] | None = None,
-    ) -> None:
-        self.model = model
-        self.labels = labels
-        self.features = features
-        self.probability = probability
-        self.foreseen_costs = foreseen_costs
-        self.feature_costs = feature_costs
+    model: Any = None
+    labels: Any = (0, 1)
+    features: Any = ()
+    probability: Calibration | None = None
+    foreseen_costs: Mapping[str, ForeseenCost] | None = None
+    feature_costs: Mapping[str, Any] | None = None
 
     def __getattr__(self, name: str) -> Any:
         # Not of itself, and not while a copy is being made, which has no model yet.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -94,6 +94,7 @@ class BoostedTrees:
 
 
 @documented
+@dataclass(kw_only=True, eq=False, repr=False)
 class CostGradientBoostingClassifier(MemberClassifier):
     """Gradient boosting of trees (LightGBM), trained and decided by costs that may differ from record to record.
 
@@ -163,7 +164,7 @@ class CostGradientBoostingClassifier(MemberClassifier):
     >>> labels = clf.predict(data.frame, fp_cost=5.0, fn_cost=data.costs.fn)
     """
 
-    _constraints: dict[str, Constraint] = CONSTRAINTS | {
+    _constraints = CONSTRAINTS | {
         "objective": choice(*OBJECTIVES),
         "n_estimators": whole(1),
         "refinement": whole(0),
@@ -183,54 +184,23 @@ class CostGradientBoostingClassifier(MemberClassifier):
         "early_stopping": whole(1, optional=True),
     }
 
-    def __init__(
-        self,
-        *,
-        objective: str = "cost",
-        n_estimators: int = 100,
-        refinement: int = 30,
-        learning_rate: float = 0.1,
-        num_leaves: int = 8,
-        max_depth: int | None = None,
-        min_child_samples: int = 20,
-        max_delta_step: float = 1.0,
-        reg_alpha: float = 0.0,
-        reg_lambda: float = 1.0,
-        subsample: float = 1.0,
-        colsample_bytree: float = 1.0,
-        lightgbm_params: Mapping[str, Any] | None = None,
-        early_stopping: int | None = None,
-        decision: Decision | None = None,
-        validation: float | str | None = "auto",
-        fp_cost: float = 1.0,
-        fn_cost: float = 1.0,
-        cost_estimator: Any = None,
-        pos_label: Any = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.objective = objective
-        self.n_estimators = n_estimators
-        self.refinement = refinement
-        self.learning_rate = learning_rate
-        self.num_leaves = num_leaves
-        self.max_depth = max_depth
-        self.min_child_samples = min_child_samples
-        self.max_delta_step = max_delta_step
-        self.reg_alpha = reg_alpha
-        self.reg_lambda = reg_lambda
-        self.subsample = subsample
-        self.colsample_bytree = colsample_bytree
-        self.lightgbm_params = lightgbm_params
-        self.early_stopping = early_stopping
-        self.decision = decision
-        self.validation = validation
-        self.fp_cost = fp_cost
-        self.fn_cost = fn_cost
-        self.cost_estimator = cost_estimator
-        self.pos_label = pos_label
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    objective: str = "cost"
+    n_estimators: int = 100
+    refinement: int = 30
+    learning_rate: float = 0.1
+    num_leaves: int = 8
+    max_depth: int | None = None
+    min_child_samples: int = 20
+    max_delta_step: float = 1.0
+    reg_alpha: float = 0.0
+    reg_lambda: float = 1.0
+    subsample: float = 1.0
+    colsample_bytree: float = 1.0
+    lightgbm_params: Mapping[str, Any] | None = None
+    early_stopping: int | None = None
+    decision: Decision | None = None
+    validation: float | str | None = "auto"
+    n_jobs: int | None = None
 
     def _needs_validation(self) -> bool:
         return self.early_stopping is not None or super()._needs_validation()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
@@ -18,7 +19,7 @@ from stakes._members import features_used
 from stakes._random import generator, seeded
 from stakes._routing import Route, RoutesMetadata
 from stakes._typing import Bools, Floats
-from stakes._validation import Constraint, classifier
+from stakes._validation import classifier
 from stakes.bagging import CostBaggingClassifier
 from stakes.cost_tree import CostTreeClassifier
 from stakes.costs import Costs
@@ -46,6 +47,7 @@ def small_tree(random_state: Any = None) -> CostTreeClassifier:
 
 
 @documented
+@dataclass(kw_only=True, eq=False, repr=False)
 class MetaCostClassifier(RoutesMetadata, CostClassifier):
     """Relabel the training records by a cost-sensitive model, and train a single model on the new labels.
 
@@ -101,30 +103,11 @@ class MetaCostClassifier(RoutesMetadata, CostClassifier):
     |-- ...
     """
 
-    def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        final_estimator: Any = None,
-        out_of_bag: bool | None = None,
-        fp_cost: float = 1.0,
-        fn_cost: float = 1.0,
-        cost_estimator: Any = None,
-        pos_label: Any = None,
-        random_state: Any = None,
-    ) -> None:
-        self.estimator = estimator
-        self.final_estimator = final_estimator
-        self.out_of_bag = out_of_bag
-        self.fp_cost = fp_cost
-        self.fn_cost = fn_cost
-        self.cost_estimator = cost_estimator
-        self.pos_label = pos_label
-        self.random_state = random_state
+    estimator: Any = field(default=None, kw_only=False)
+    final_estimator: Any = None
+    out_of_bag: bool | None = None
 
-    _constraints: dict[str, Constraint] = {  # noqa: RUF012
-        "final_estimator": classifier(optional=True)
-    }
+    _constraints = {"final_estimator": classifier(optional=True)}  # noqa: RUF012
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
