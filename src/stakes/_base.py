@@ -177,6 +177,71 @@ class CostClassifier(AcquisitionMixin, ExplainMixin, ClassifierMixin, BaseEstima
                 raise
             return None
 
+    def predict(
+        self,
+        X: Any,
+        *,
+        fp_cost: ArrayLike | None = None,
+        fn_cost: ArrayLike | None = None,
+        tp_cost: ArrayLike | None = None,
+        tn_cost: ArrayLike | None = None,
+        **metadata: Any,
+    ) -> NDArray[Any]:
+        """Decide on records.
+
+        Parameters
+        ----------
+        {X}
+        fp_cost, fn_cost, tp_cost, tn_cost : float or array-like of shape (n_records,), default=None
+            The costs of these records. What was constant in fit is remembered, and can be overruled: members are
+            not trained again. What differs from record to record must be given where the decision needs it. Where it
+            goes by none (`needs_costs_`), they have no effect, and a `NoEffectWarning` says so.
+        {metadata}
+
+        Returns
+        -------
+        labels : ndarray of shape (n_records,)
+        """
+        given = {"fp_cost": fp_cost, "fn_cost": fn_cost, "tp_cost": tp_cost, "tn_cost": tn_cost}
+        check_is_fitted(self)
+        self._warn_of_unused_costs(given)
+        return self._predict(X, given, metadata)
+
+    def predict_proba(
+        self,
+        X: Any,
+        *,
+        fp_cost: ArrayLike | None = None,
+        fn_cost: ArrayLike | None = None,
+        tp_cost: ArrayLike | None = None,
+        tn_cost: ArrayLike | None = None,
+        **metadata: Any,
+    ) -> NDArray[np.float64]:
+        """Return the score that decides, as the share of each class: a probability, or a share of votes.
+
+        Parameters
+        ----------
+        {X}
+        {costs_to_vote}
+        {metadata}
+
+        Returns
+        -------
+        shares : ndarray of shape (n_records, 2)
+            In the order of `classes_`.
+        """
+        given = {"fp_cost": fp_cost, "fn_cost": fn_cost, "tp_cost": tp_cost, "tn_cost": tn_cost}
+        check_is_fitted(self)
+        return self._predict_proba(X, given, metadata)
+
+    @abstractmethod
+    def _predict(self, X: Any, given: dict[str, Any], metadata: dict[str, Any]) -> NDArray[Any]:
+        """Return the labels that are decided on; `given` has the four costs."""
+
+    @abstractmethod
+    def _predict_proba(self, X: Any, given: dict[str, Any], metadata: dict[str, Any]) -> NDArray[np.float64]:
+        """Return what `predict_proba` does."""
+
     def predict_log_proba(
         self,
         X: Any,

@@ -670,63 +670,12 @@ class MemberClassifier(RoutesMetadata, CostClassifier):
             return None, costs
         return sampled_contributions(score, features, known_background(self.background_, self), sampling), costs
 
-    def predict(
-        self,
-        X: Any,
-        *,
-        fp_cost: ArrayLike | None = None,
-        fn_cost: ArrayLike | None = None,
-        tp_cost: ArrayLike | None = None,
-        tn_cost: ArrayLike | None = None,
-        **metadata: Any,
-    ) -> NDArray[Any]:
-        """Decide on records.
-
-        Parameters
-        ----------
-        {X}
-        fp_cost, fn_cost, tp_cost, tn_cost : float or array-like of shape (n_records,), default=None
-            The costs of these records. What was constant in fit is remembered, and can be overruled: members are
-            not trained again. What differs from record to record must be given where the decision needs it. Where it
-            goes by none (`needs_costs_`), they have no effect, and a `NoEffectWarning` says so.
-        {metadata}
-
-        Returns
-        -------
-        labels : ndarray of shape (n_records,)
-        """
-        given = {"fp_cost": fp_cost, "fn_cost": fn_cost, "tp_cost": tp_cost, "tn_cost": tn_cost}
-        check_is_fitted(self)
-        self._warn_of_unused_costs(given)
+    def _predict(self, X: Any, given: dict[str, Any], metadata: dict[str, Any]) -> NDArray[Any]:
         asked = self._metadata("predict", metadata)
         readings, costs = self._read_by(self.reader_, X, given, needed=self.cut_.threshold.needs_costs, metadata=asked)
         return self._decode(self.cut_.outcomes(readings, costs))
 
-    def predict_proba(
-        self,
-        X: Any,
-        *,
-        fp_cost: ArrayLike | None = None,
-        fn_cost: ArrayLike | None = None,
-        tp_cost: ArrayLike | None = None,
-        tn_cost: ArrayLike | None = None,
-        **metadata: Any,
-    ) -> Floats:
-        """Return the score that decides, as the share of each class: a probability, or a share of votes.
-
-        Parameters
-        ----------
-        {X}
-        {costs_to_vote}
-        {metadata}
-
-        Returns
-        -------
-        shares : ndarray of shape (n_records, 2)
-            In the order of `classes_`.
-        """
-        given = {"fp_cost": fp_cost, "fn_cost": fn_cost, "tp_cost": tp_cost, "tn_cost": tn_cost}
-        check_is_fitted(self)
+    def _predict_proba(self, X: Any, given: dict[str, Any], metadata: dict[str, Any]) -> Floats:
         asked = self._metadata("predict_proba", metadata)
         return self._shares(self.cut_.scores(self._read_by(self.reader_, X, given, needed=False, metadata=asked)[0]))
 

@@ -51,10 +51,11 @@ def small_tree(random_state: Any = None) -> CostTreeClassifier:
 class MetaCostClassifier(RoutesMetadata, CostClassifier):
     """Relabel the training records by a cost-sensitive model, and train a single model on the new labels.
 
-    The single model needs no costs when it predicts: they are built into the labels it was shown. By default it is a
-    small tree, which can be printed and explained. A majority of the new labels in a leaf decides, unless another
-    threshold is clearly cheaper on the training records as they were, by more than a standard error: leaves that the
-    teacher acts on in part are then decided by what that is worth.
+    The single model needs no costs when it predicts: they are built into the labels it was shown. `predict_proba` tells
+    how sure it is of each label, not how probable the classes are. By default it is a small tree, which can be printed
+    and explained. A majority of the new labels in a leaf decides, unless another threshold is clearly cheaper on the
+    training records as they were, by more than a standard error: leaves that the teacher acts on in part are then
+    decided by what that is worth.
 
     Parameters
     ----------
@@ -250,69 +251,21 @@ class MetaCostClassifier(RoutesMetadata, CostClassifier):
         check_is_fitted(self)
         return False
 
-    def predict(
-        self,
-        X: Any,
-        *,
-        fp_cost: ArrayLike | None = None,
-        fn_cost: ArrayLike | None = None,
-        tp_cost: ArrayLike | None = None,
-        tn_cost: ArrayLike | None = None,
-        **metadata: Any,
-    ) -> NDArray[Any]:
-        """Decide on records by the final model.
+    def _predict(self, X: Any, given: dict[str, Any], metadata: dict[str, Any]) -> NDArray[Any]:
+        asked = self._asked_of_final("predict", metadata)
+        return self.estimator_.predict(check_features(self, X, reset=False), **asked)
 
-        Parameters
-        ----------
-        {X}
-        fp_cost, fn_cost, tp_cost, tn_cost : default=None
-            They have no effect, because the costs are in the labels that the model was taught, and a
-            `NoEffectWarning` says so.
-        {metadata}
-
-        Returns
-        -------
-        labels : ndarray of shape (n_records,)
-        """
-        check_is_fitted(self)
-        self._warn_of_unused_costs({"fp_cost": fp_cost, "fn_cost": fn_cost, "tp_cost": tp_cost, "tn_cost": tn_cost})
-        asked = self._routed("predict", metadata).get("final_estimator", {})
-        return self.estimator_.predict(check_features(self, X, reset=False), **self._asked_of_final(asked))
-
-    def predict_proba(
-        self,
-        X: Any,
-        *,
-        fp_cost: ArrayLike | None = None,
-        fn_cost: ArrayLike | None = None,
-        tp_cost: ArrayLike | None = None,
-        tn_cost: ArrayLike | None = None,
-        **metadata: Any,
-    ) -> NDArray[np.float64]:
-        """Return how sure the final model is of each label, not how probable the classes are.
-
-        Parameters
-        ----------
-        {X}
-        fp_cost, fn_cost, tp_cost, tn_cost : default=None
-            Without effect, as in `predict`.
-        {metadata}
-
-        Returns
-        -------
-        shares : ndarray of shape (n_records, 2)
-            In the order of `classes_`.
-        """
-        check_is_fitted(self)
-        asked = self._routed("predict_proba", metadata).get("final_estimator", {})
+    def _predict_proba(self, X: Any, given: dict[str, Any], metadata: dict[str, Any]) -> Floats:
+        asked = self._asked_of_final("predict_proba", metadata)
         X = check_features(self, X, reset=False)
-        shares, found = np.zeros((X.shape[0], 2)), self.estimator_.predict_proba(X, **self._asked_of_final(asked))
+        shares, found = np.zeros((X.shape[0], 2)), self.estimator_.predict_proba(X, **asked)
         shares[:, np.searchsorted(self.classes_, self.estimator_.classes_)] = found
         return shares
 
-    def _asked_of_final(self, metadata: dict[str, Any]) -> dict[str, Any]:
+    def _asked_of_final(self, method: str, metadata: dict[str, Any]) -> dict[str, Any]:
         """Return the metadata for the final model: none for one that decides all records alike."""
-        return {} if isinstance(self.estimator_, DummyClassifier) else metadata
+        asked = self._routed(method, metadata).get("final_estimator", {})
+        return {} if isinstance(self.estimator_, DummyClassifier) else asked
 
     def _contributions(
         self, X: Any, given: dict[str, Any], sampling: Sampling | None
