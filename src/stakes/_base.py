@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 from stakes._acquisition import AcquisitionMixin
 from stakes._docs import documented
 from stakes._estimation import CostEstimators
+from stakes._routing import RoutesMetadata
 from stakes._typing import Bools
 from stakes._validation import Constraint, check_params
 from stakes.costs import Costs, check_costs
@@ -38,7 +39,7 @@ _COSTS_REQUESTED = dict.fromkeys(COST_NAMES, True)
 
 @documented
 @dataclass(kw_only=True, eq=False, repr=False)
-class CostClassifier(AcquisitionMixin, ExplainMixin, ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
+class CostClassifier(RoutesMetadata, AcquisitionMixin, ExplainMixin, ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
     """Base of all classifiers: labels and costs in, labels and money out.
 
     All have the parameters below. A subclass declares what its others may be.

@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from stakes._base import check_features
 from stakes._docs import documented
 from stakes._learners import TreeLearner
-from stakes._member_classifier import CLASS_WEIGHT, CONSTRAINTS, MemberClassifier, RoutesToEstimator
+from stakes._member_classifier import CLASS_WEIGHT, CONSTRAINTS, MemberClassifier
 from stakes._members import ModelMembers, TreeMembers
 from stakes._routing import Route
 from stakes._rows import take_rows
@@ -48,7 +48,7 @@ SHARED = ("classes_", "n_features_in_", "feature_names_in_", "binning_", "consta
 
 @documented
 @dataclass(kw_only=True, eq=False, repr=False)
-class EnsembleClassifier(RoutesToEstimator, MemberClassifier):
+class EnsembleClassifier(MemberClassifier):
     """Base of bagging and boosting.
 
     A subclass names the tree that ``estimator=None`` stands for.

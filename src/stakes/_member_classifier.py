@@ -21,7 +21,6 @@ from stakes._docs import documented
 from stakes._members import NO_METADATA, LeafAssignment, ModelMembers, TreeMembers
 from stakes._one_class import warn_if_one_class
 from stakes._random import generator
-from stakes._routing import Route, RoutesMetadata, answering
 from stakes._rows import take_rows
 from stakes._typing import Bools, Bytes, Floats
 from stakes._validation import Constraint, fraction
@@ -42,7 +41,7 @@ from stakes.table import check_table, is_documents, read_table
 from stakes.tree.binning import Binned, Binning
 from stakes.tree.leaves import CHEAPEST
 
-__all__ = ["CLASS_WEIGHT", "CONSTRAINTS", "MemberClassifier", "RoutesToEstimator", "ValidationRecords"]
+__all__ = ["CLASS_WEIGHT", "CONSTRAINTS", "MemberClassifier", "ValidationRecords"]
 
 CONSTRAINTS = {
     "decision": Constraint(
@@ -93,17 +92,8 @@ class ValidationRecords:
         return np.ascontiguousarray(unseen.T).view(np.bool_)
 
 
-class RoutesToEstimator:
-    """Hands metadata on to the parameter `estimator`."""
-
-    estimator: Any
-
-    def _routes(self) -> dict[str, Route]:
-        return {} if self.estimator is None else {"estimator": (self.estimator, answering(self.estimator))}
-
-
 @documented
-class MemberClassifier(RoutesMetadata, CostClassifier):
+class MemberClassifier(CostClassifier):
     """Base of trees and ensembles: members, made once in `fit`, and a decision, which may change.
 
     A subclass makes the members (`_train`). It has the parameters `decision`, `validation`, `n_jobs` and

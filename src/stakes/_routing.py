@@ -25,8 +25,9 @@ class RoutesMetadata:
     """Hands metadata on to the sub-estimators that ask for it (`set_fit_request` and the like)."""
 
     def _routes(self) -> dict[str, Route]:
-        """Return the sub-estimators by name."""
-        return {}
+        """Return the sub-estimators by name: the parameter `estimator`, where there is one."""
+        estimator = getattr(self, "estimator", None)
+        return {} if estimator is None else {"estimator": (estimator, answering(estimator))}
 
     def get_metadata_routing(self) -> Any:
         """Return what metadata the estimator uses itself, and what it hands on."""

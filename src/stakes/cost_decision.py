@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from stakes._base import check_features
 from stakes._docs import documented
 from stakes._fitting import fit_model, takes
-from stakes._member_classifier import CONSTRAINTS, MemberClassifier, RoutesToEstimator, ValidationRecords
+from stakes._member_classifier import CONSTRAINTS, MemberClassifier, ValidationRecords
 from stakes._members import ModelMembers
 from stakes._random import seeded
 from stakes._validation import boolean, choice, classifier
@@ -32,7 +32,7 @@ SIGMOID = "sigmoid"
 
 @documented
 @dataclass(kw_only=True, eq=False, repr=False)
-class CostDecisionClassifier(RoutesToEstimator, MemberClassifier):
+class CostDecisionClassifier(MemberClassifier):
     """Direct minimum expected cost classification with any scikit-learn compatible classifier.
 
     Parameters

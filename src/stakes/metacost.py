@@ -17,7 +17,7 @@ from stakes._base import COST_NAMES, CostClassifier, check_features
 from stakes._docs import documented
 from stakes._members import features_used
 from stakes._random import generator, seeded
-from stakes._routing import Route, RoutesMetadata
+from stakes._routing import Route
 from stakes._typing import Bools, Floats
 from stakes._validation import classifier
 from stakes.bagging import CostBaggingClassifier
@@ -48,7 +48,7 @@ def small_tree(random_state: Any = None) -> CostTreeClassifier:
 
 @documented
 @dataclass(kw_only=True, eq=False, repr=False)
-class MetaCostClassifier(RoutesMetadata, CostClassifier):
+class MetaCostClassifier(CostClassifier):
     """Relabel the training records by a cost-sensitive model, and train a single model on the new labels.
 
     The single model needs no costs when it predicts: they are built into the labels it was shown. `predict_proba` tells
