@@ -165,8 +165,8 @@ class EnsembleClassifier(MemberClassifier):
     def _prunes(self) -> bool:
         return self._tree is not None and self._tree.pruning is not None
 
-    def _needs_validation(self) -> bool:
-        return self._prunes or super()._needs_validation()
+    def _needs_validation(self, positive: Bools) -> bool:
+        return self._prunes or super()._needs_validation(positive)
 
     def _read(self, X: Any, *, reset: bool) -> Any:
         if self._tree is None:  # other models than our trees do not take bins

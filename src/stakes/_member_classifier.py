@@ -277,28 +277,22 @@ class MemberClassifier(CostClassifier):
                 raise ValueError(f"sample_weight is zero for all records of the {name} class: both are needed")
         return weight
 
-    def _needs_validation(self) -> bool:
-        """Whether records must be held out when it is left to the classifier."""
+    def _needs_validation(self, positive: Bools) -> bool:
+        """Whether records must be held out when it is left to the classifier, by the classes of those that count."""
         decision = self._asked()
         return decision is not None and decision.needs_validation
 
     def _split(
         self, positive: Bools, weight: Floats | None, *, explicit: bool, rng: np.random.Generator
     ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """Return the rows to train on and the rows to hold out."""
-        return self._hold_out(positive, weight, explicit=explicit, rng=rng)
-
-    def _hold_out(
-        self, positive: Bools, weight: Floats | None, *, explicit: bool, rng: np.random.Generator
-    ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """Return the rows to train on and the rows to hold out; those that do not count are in neither part."""
         everyone, none = np.arange(positive.size), np.empty(0, np.intp)
+        counted = everyone if weight is None else np.flatnonzero(weight)
         share = self.validation
         if share == "auto":
-            share = 0.2 if self._needs_validation() else None
+            share = 0.2 if self._needs_validation(positive[counted]) else None
         if explicit or not isinstance(share, float | np.floating):
             return everyone, none
-        counted = everyone if weight is None else np.flatnonzero(weight)
         seed = int(rng.integers(2**31 - 1))
         try:
             train, held_out = train_test_split(counted, test_size=share, stratify=positive[counted], random_state=seed)

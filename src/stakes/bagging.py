@@ -218,9 +218,9 @@ class CostBaggingClassifier(EnsembleClassifier):
         sampler = self._sampler()
         return not sampler.repeats_records if self.presample else sampler.leaves_records_out
 
-    def _needs_validation(self) -> bool:
+    def _needs_validation(self, positive: Bools) -> bool:
         # Out-of-bag records serve where there are any: nothing has to be held out.
-        return not self._leaves_records_out() and super()._needs_validation()
+        return not self._leaves_records_out() and super()._needs_validation(positive)
 
     def _train(self, records: Records, X: Any, rng: np.random.Generator) -> ValidationRecords | None:
         self._warn_of_ignored_parameters()

@@ -15,6 +15,7 @@ from stakes._fitting import fit_model, takes
 from stakes._member_classifier import CONSTRAINTS, MemberClassifier, ValidationRecords
 from stakes._members import ModelMembers
 from stakes._random import seeded
+from stakes._typing import Bools
 from stakes._validation import boolean, choice, classifier
 from stakes.decision.calibration import CALIBRATIONS
 from stakes.decision.decision import Decision
@@ -120,9 +121,9 @@ class CostDecisionClassifier(MemberClassifier):
                 "threshold='half' they count nowhere. Choose threshold='cost', 'scaled' or 'tuned'"
             )
 
-    def _needs_validation(self) -> bool:
+    def _needs_validation(self, positive: Bools) -> bool:
         # What a prefit estimator is shown in fit are validation records.
-        return not self.prefit and super()._needs_validation()
+        return not self.prefit and super()._needs_validation(positive)
 
     def _check_container(self, X: Any) -> Any:
         # Texts and dicts are for the estimator to make features of.

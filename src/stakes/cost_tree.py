@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from stakes._docs import documented
 from stakes._member_classifier import CLASS_WEIGHT, CONSTRAINTS, MemberClassifier, ValidationRecords
 from stakes._members import TreeMembers
-from stakes._typing import Bytes
+from stakes._typing import Bools, Bytes
 from stakes._validation import Constraint, boolean, choice, number, size, whole
 from stakes.decision.decision import Decision
 from stakes.decision.reader import Votes
@@ -226,8 +226,8 @@ class CostTreeClassifier(MemberClassifier):
             )
         return tuple(signs.astype(int).tolist()) if signs.any() else ()
 
-    def _needs_validation(self) -> bool:
-        return self.pruning is not None or super()._needs_validation()
+    def _needs_validation(self, positive: Bools) -> bool:
+        return self.pruning is not None or super()._needs_validation(positive)
 
     def _read(self, X: Any, *, reset: bool) -> Bytes:
         return self._bin(X, self.max_bins, reset=reset)

@@ -202,8 +202,8 @@ class CostGradientBoostingClassifier(MemberClassifier):
     validation: float | str | None = "auto"
     n_jobs: int | None = None
 
-    def _needs_validation(self) -> bool:
-        return self.early_stopping is not None or super()._needs_validation()
+    def _needs_validation(self, positive: Bools) -> bool:
+        return self.early_stopping is not None or super()._needs_validation(positive)
 
     def _read(self, X: Any, *, reset: bool) -> NDArray[Any]:
         table = read_table(self, X, reset=reset)

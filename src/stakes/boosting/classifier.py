@@ -180,11 +180,12 @@ class CostBoostClassifier(EnsembleClassifier):
             # What does not fit is said before training, not after it.
             Reader([self.decision], _votes(rule, np.ones(1)))
 
-    def _needs_validation(self) -> bool:
+    def _needs_validation(self, positive: Bools) -> bool:
         if self._tunes_by_weights:
             assert self.decision is not None
             return self._prunes or replace(self.decision, member="label").needs_validation
-        return self._tunes_by_default or super()._needs_validation()
+        enough = np.bincount(positive, minlength=2).min() >= FEWEST_TO_SPLIT
+        return (self._tunes_by_default and enough) or super()._needs_validation(positive)
 
     @property
     def _tunes_by_weights(self) -> bool:
@@ -194,15 +195,6 @@ class CostBoostClassifier(EnsembleClassifier):
     @property
     def _tunes_by_default(self) -> bool:
         return self.decision is None and self._rule().threshold == "tuned"
-
-    def _hold_out(
-        self, positive: Bools, weight: Floats | None, *, explicit: bool, rng: np.random.Generator
-    ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        counted = positive if weight is None else positive[weight > 0]
-        too_few = min(counted.sum(), (~counted).sum()) < FEWEST_TO_SPLIT
-        if self.validation == "auto" and self._tunes_by_default and too_few and not self._prunes:
-            return np.arange(positive.size), np.empty(0, np.intp)
-        return super()._hold_out(positive, weight, explicit=explicit, rng=rng)
 
     def _train(self, records: Records, X: Any, rng: np.random.Generator) -> ValidationRecords | None:
         self._warn_of_ignored_parameters()

@@ -21,7 +21,7 @@ from stakes._docs import documented
 from stakes._member_classifier import MemberClassifier, ValidationRecords
 from stakes._members import NO_METADATA, ModelMembers
 from stakes._routing import Route, answering
-from stakes._typing import Floats, Indices
+from stakes._typing import Bools, Floats, Indices
 from stakes._validation import check_value, classifier, whole
 from stakes.catalog import make_classifier
 from stakes.costs import Costs
@@ -121,7 +121,7 @@ class BlendClassifier(MemberClassifier):
     votes_ = Votes(output="average", voting=False)
     default_decision_ = Decision(output="average", threshold="cost")
 
-    def _needs_validation(self) -> bool:
+    def _needs_validation(self, positive: Bools) -> bool:
         return False
 
     def _routes(self) -> dict[str, Route]:
