@@ -195,12 +195,6 @@ class ModelMembers:
     def __len__(self) -> int:
         return len(self.models)
 
-    def fitted(self) -> list[tuple[Any, Any, float | None]]:
-        """Return the models, each with its features and the share of positives in its sample."""
-        rates = [None] * len(self) if self.sampled_rates is None else self.sampled_rates.tolist()
-        columns = [None] * len(self) if self.columns is None else list(self.columns)
-        return list(zip(self.models, columns, rates, strict=True))
-
     def one(self, number: int) -> ModelMembers:
         """Return a model by itself, for all features."""
         return ModelMembers([self.models[number]], self.positive)

@@ -247,13 +247,34 @@ class CostBaggingClassifier(EnsembleClassifier):
         if self.prior_correction:
             weight = None if self._tree is None else records.weight
             base_rate = float(np.average(records.positive, weights=weight))
+        training = self._training(records)
         if self._tree is not None:
-            grown_by = sampler.grows_by if changes else ""
-            seen = self._grow(records, draws, seeds, base_rate, grown_by, kept)
-            self._vote(sampler, grown_by)
+            made = [*kept, *self._run(partial(_grown, self._tree_learner(records), draws, training), seeds)]
+            seen = np.column_stack([one.seen for one in made])
+            self.members_ = TreeMembers(
+                weighted=self.weighted,
+                base_rate=base_rate,
+                grown_by=sampler.grows_by if changes else "",
+                growth=float(np.mean([one.growth for one in made])),
+                trees=Trees.join(_given_away(made)),
+            )
+            self._vote(sampler, self.members_.grown_by)
         else:
             pass_costs = not self.weighted and not sampler.uses_costs
-            seen = self._fit_models(records, draws, seeds, base_rate, kept, pass_costs=pass_costs)
+            shown = records.with_features(draws.X)
+            learner = ModelLearner(shown, self.estimator, self._class_labels, pass_costs=pass_costs)
+            # Ensembles fitted to few records are mostly Python code: threads would wait for one another.
+            few = bool(seeds) and isinstance(self.estimator, MemberClassifier)
+            alone = few and draws.sample_size(seeds[0]) < FEW_RECORDS
+            made = [*kept, *self._run(partial(_fitted, learner, draws, training), seeds, alone=alone)]
+            seen = np.column_stack([one.seen for one in made])
+            self.members_ = ModelMembers(
+                [one.member for one in made],
+                self._class_labels[1],
+                None if training.n_drawn is None else [one.columns for one in made],
+                base_rate=base_rate,
+                sampled_rates=np.array([one.base_rate for one in made]),
+            )
             acted = self.weighted or self._by_sampling(sampler)
             acted = acted or (pass_costs and any(getattr(model, "costs_acted_", False) for model in self.estimators_))
             self.votes_ = Votes()
@@ -282,17 +303,20 @@ class CostBaggingClassifier(EnsembleClassifier):
         """Return the seeds of what samples share, and of each member."""
         return np.random.SeedSequence(self._seed).spawn(1 + self.n_estimators)
 
-    def _kept_members(self, n: int) -> Kept:
-        """Return the members of the last fit that are to be kept, and which of `n` records each has seen."""
+    def _kept_members(self, n: int) -> list[Made]:
+        """Return the members of the last fit, of `n` records, that are to be kept."""
         if not self._goes_on():
-            return Kept([], np.empty((n, 0), np.bool_))
+            return []
         assert self._last_fit is not None
         seen: Bools = self._last_fit["seen"]
         self._check_warm_start(seen.shape[0], n)
-        if isinstance(self.members_, ModelMembers):
-            return Kept(self.members_.fitted(), seen)
-        trees = [self.members_.trees.tree(number) for number in range(len(self))]
-        return Kept(trees, seen, (self.members_.growth,) * len(self))
+        members = self.members_
+        if isinstance(members, TreeMembers):
+            trees = (members.trees.tree(number) for number in range(len(self)))
+            return [Made(tree, column, growth=members.growth) for tree, column in zip(trees, seen.T, strict=True)]
+        assert members.sampled_rates is not None
+        columns: Any = members.columns or [None] * len(self)
+        return list(map(Made, members.models, seen.T, columns, members.sampled_rates.tolist()))
 
     def _out_of_bag(self, records: Records, seen: Bools) -> ValidationRecords | None:
         """Return the training records with the members that saw them, where they can serve for validation."""
@@ -319,8 +343,13 @@ class CostBaggingClassifier(EnsembleClassifier):
     def _class_weight(self) -> Any:
         return None if self._balances else self.class_weight
 
-    def _feature_draw(self) -> FeatureDraw:
-        return FeatureDraw(self.n_features_in_, self._n_drawn(), self.bootstrap_features)
+    def _training(self, records: Records | None) -> Training:
+        """Return how members are trained, on samples of these records."""
+        validation = records if self.validation is None else None
+        if self.validation_ is not None:
+            validation = self.validation_.records
+        drawn = self.n_features_in_, self._n_drawn(), self.bootstrap_features
+        return Training(*drawn, self.weighted, self._balances, validation)
 
     def _n_drawn(self) -> int | None:
         """Return how many features are drawn for each member; None if it gets all."""
@@ -329,58 +358,6 @@ class CostBaggingClassifier(EnsembleClassifier):
         if self._tree is not None and self._tree.max_features is not None:
             return self._tree.recipe().n_features(self.n_features_in_)
         return max(1, self.n_features_in_ // 2)
-
-    def _grow(
-        self,
-        records: Records,
-        draws: Draws,
-        seeds: list[Any],
-        base_rate: float | None,
-        grown_by: str,
-        kept: Kept,
-    ) -> Bools:
-        learner = self._tree_learner(records)
-        validation = records if self.validation is None else None
-        if self.validation_ is not None:
-            validation = self.validation_.records
-        options = self._feature_draw(), self.weighted, self._balances
-        made = self._run(partial(_grown, learner, draws, *options, validation), seeds)
-        self.members_ = TreeMembers(
-            Trees.join(_given_away([*kept.made, *(nodes for nodes, *_ in made)])),
-            weighted=self.weighted,
-            base_rate=base_rate,
-            grown_by=grown_by,
-            growth=float(np.mean([*kept.growth, *(growth for *_, growth in made)])),
-        )
-        return np.column_stack([kept.seen, *(seen for _, seen, _ in made)])
-
-    def _fit_models(
-        self,
-        records: Records,
-        draws: Draws,
-        seeds: list[Any],
-        base_rate: float | None,
-        kept: Kept,
-        *,
-        pass_costs: bool,
-    ) -> Bools:
-        learner = ModelLearner(
-            records.with_features(draws.X), self.estimator, self._class_labels, pass_costs=pass_costs
-        )
-        options = self._feature_draw(), self.weighted, self._balances
-        # Ensembles fitted to few records are mostly Python code: threads would wait for one another.
-        few = bool(seeds) and isinstance(self.estimator, MemberClassifier)
-        alone = few and draws.sample_size(seeds[0]) < FEW_RECORDS
-        made = self._run(partial(_fitted, learner, draws, *options), seeds, alone=alone)
-        models, columns, rates = zip(*kept.made, *(model[:3] for model in made), strict=True)
-        self.members_ = ModelMembers(
-            list(models),
-            self._class_labels[1],
-            columns if self._n_drawn() is not None else None,
-            base_rate=base_rate,
-            sampled_rates=np.array(rates),
-        )
-        return np.column_stack([kept.seen, *(seen for *_, seen in made)])
 
     def _run(self, make: Callable[[Any], Any], seeds: list[Any], *, alone: bool = False) -> list[Any]:
         """Return what is made of each seed, by all threads or `alone`."""
@@ -459,9 +436,9 @@ class CostBaggingClassifier(EnsembleClassifier):
         records = records.take(rows)
         first, *seeds = self._seeds()
         rng, n = np.random.default_rng(first), self.n_estimators
-        draws, features = Draws(self._sampler(), records.positive, records.costs, None, rng, n), self._feature_draw()
+        draws, training = Draws(self._sampler(), records.positive, records.costs, None, rng, n), self._training(records)
         for seed in seeds:
-            _, sample, shown = _draw(seed, draws, features)
+            _, sample, shown = _draw(seed, draws, training)
             yield np.repeat(rows, sample.counts).astype(np.int32), shown
 
     @property
@@ -518,43 +495,44 @@ class CostBaggingClassifier(EnsembleClassifier):
         return self._oob_measure(savings_score)
 
 
-@dataclass(frozen=True)
-class Kept:
-    """Members of an earlier fit, and which records each has seen, of shape (n_records, n_members)."""
+class Made(NamedTuple):
+    """A member, and what is known of its sample."""
 
-    made: list[Any]
-    seen: Bools
-    growth: tuple[float, ...] = ()
+    member: Any  # the nodes of a tree, or a model
+    seen: Bools  # which records it was trained on
+    columns: Any = None  # the features that a model was shown, None for all
+    base_rate: float = 0.0  # the share of positives in the sample of a model
+    growth: float = 1.0  # how many records of a class there are for each original one, where some are synthetic
 
-    def __len__(self) -> int:
-        return len(self.made)
+
+class Training(NamedTuple):
+    """How members are trained on their samples."""
+
+    n_features: int
+    n_drawn: int | None  # how many features are drawn for each member; None if it gets all
+    replace: bool  # whether a feature may be drawn twice
+    weighted: bool
+    balanced: bool  # whether both classes weigh the same in each sample
+    validation: Records | None  # what trees are pruned on; None for the records that are not in their samples
+
+    def draw_features(self, rng: np.random.Generator) -> Int32s:
+        """Draw the features of a member, each once, in their order."""
+        if self.n_drawn is None:
+            return np.arange(self.n_features, dtype=np.int32)
+        if self.replace:
+            return np.unique(rng.integers(self.n_features, size=self.n_drawn)).astype(np.int32)
+        return np.sort(rng.permutation(self.n_features)[: self.n_drawn]).astype(np.int32)
 
 
 def _made(make: Callable[[Any], Any], seeds: list[Any]) -> list[Any]:
     return [make(seed) for seed in seeds]
 
 
-class FeatureDraw(NamedTuple):
-    """How many of the available features a member is shown, None for all, and whether one may be drawn twice."""
-
-    available: int
-    n_drawn: int | None
-    replace: bool
-
-    def draw(self, rng: np.random.Generator) -> Int32s:
-        """Draw the features of a member, each once, in their order."""
-        if self.n_drawn is None:
-            return np.arange(self.available, dtype=np.int32)
-        if self.replace:
-            return np.unique(rng.integers(self.available, size=self.n_drawn)).astype(np.int32)
-        return np.sort(rng.permutation(self.available)[: self.n_drawn]).astype(np.int32)
-
-
-def _draw(seed: Any, draws: Draws, features: FeatureDraw) -> tuple[np.random.Generator, Sample, Int32s]:
+def _draw(seed: Any, draws: Draws, training: Training) -> tuple[np.random.Generator, Sample, Int32s]:
     """Draw the sample and the features of a member, and return its random numbers with them."""
     rng = np.random.default_rng(seed)
     sample = draws.draw(rng)
-    return rng, sample, features.draw(rng)
+    return rng, sample, training.draw_features(rng)
 
 
 def _balanced(learner: Learner, sample: Sample) -> Learner:
@@ -567,36 +545,21 @@ def _balanced(learner: Learner, sample: Sample) -> Learner:
     return other
 
 
-def _grown(
-    learner: TreeLearner,
-    draws: Draws,
-    features: FeatureDraw,
-    weighted: bool,
-    balanced: bool,
-    validation: Records | None,
-    seed: Any,
-) -> tuple[Nodes, Bools, float]:
-    """Return a tree, which records it has seen, and how much synthetic records have let a class grow."""
-    rng, sample, shown = _draw(seed, draws, features)
-    nodes = grow_tree(learner, sample, rng, shown, weighted, balanced, validation)
-    return nodes, sample.counts > 0, _growth(sample, learner.records.positive)
+def _grown(learner: TreeLearner, draws: Draws, training: Training, seed: Any) -> Made:
+    rng, sample, shown = _draw(seed, draws, training)
+    nodes = grow_tree(learner, sample, rng, shown, training)
+    return Made(nodes, sample.counts > 0, growth=_growth(sample, learner.records.positive))
 
 
 def grow_tree(
-    learner: TreeLearner,
-    sample: Sample,
-    rng: np.random.Generator,
-    features: Int32s,
-    weighted: bool,
-    balanced: bool,
-    validation: Records | None,
+    learner: TreeLearner, sample: Sample, rng: np.random.Generator, features: Int32s, training: Training
 ) -> Nodes:
     """Return the tree of a sample, of the features that it is shown."""
-    member = _balanced(learner, sample) if balanced else learner
+    member, validation = _balanced(learner, sample) if training.balanced else learner, training.validation
     if validation is None and learner.recipe.pruning is not None:
         outside = learner.records.take(np.flatnonzero(sample.counts == 0))
         validation = outside if np.unique(outside.positive).size == 2 else learner.records
-    return member.fit(sample, _by_cost if weighted else _equal, rng, features=features, validation=validation)
+    return member.fit(sample, _by_cost if training.weighted else _equal, rng, features=features, validation=validation)
 
 
 def _growth(sample: Sample, positive: Bools) -> float:
@@ -617,18 +580,14 @@ def _by_cost(records: Records, times: Any) -> Floats | None:
     return records.cost / total if total > 0 else None
 
 
-def _fitted(
-    learner: ModelLearner, draws: Draws, features: FeatureDraw, weighted: bool, balanced: bool, seed: Any
-) -> tuple[Any, NDArray[np.intp], float, Bools]:
-    """Return a model with its features, the base rate of its sample, and which records it has seen."""
-    rng, sample, shown = _draw(seed, draws, features)
-    columns = shown.astype(np.intp)
-    member = _balanced(learner, sample) if balanced else learner
-    weigh = _mean_one if weighted else _sample_weight
-    model = member.fit(sample, weigh, rng, columns=None if features.n_drawn is None else columns)
+def _fitted(learner: ModelLearner, draws: Draws, training: Training, seed: Any) -> Made:
+    rng, sample, shown = _draw(seed, draws, training)
+    columns = None if training.n_drawn is None else shown.astype(np.intp)
+    member = _balanced(learner, sample) if training.balanced else learner
+    model = member.fit(sample, _mean_one if training.weighted else _sample_weight, rng, columns=columns)
     new = 0 if sample.y_new is None else sample.y_new.sum()
     n_positive = sample.counts[learner.records.positive].sum() + new
-    return model, columns, float(n_positive / (sample.counts.sum() + sample.n_new)), sample.counts > 0
+    return Made(model, sample.counts > 0, columns, float(n_positive / (sample.counts.sum() + sample.n_new)))
 
 
 def _sample_weight(records: Records, times: Any) -> Floats | None:
@@ -643,8 +602,8 @@ def _mean_one(records: Records, times: Any) -> Floats | None:
     return records.loss * (size / total) if total > 0 else records.weight
 
 
-def _given_away(items: list[Nodes]) -> Iterator[Nodes]:
-    """Return the items one by one, and keep none of them."""
-    items.reverse()
-    while items:
-        yield items.pop()
+def _given_away(made: list[Made]) -> Iterator[Nodes]:
+    """Return the trees one by one, and keep none of them."""
+    made.reverse()
+    while made:
+        yield made.pop().member

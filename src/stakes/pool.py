@@ -260,7 +260,5 @@ def _grow(
     drawn = Draws(sampler, positive, costs, pool.bins, np.random.default_rng(first), 1, presample=presample).draw(rng)
     kept = np.flatnonzero(drawn.counts)
     learner = classifier._tree_learner(pool.take(rows[kept]))
-    assert classifier.validation_ is not None
-    sample, validation = Sample(drawn.counts[kept]), classifier.validation_.records
-    features, weighted, balanced = classifier._feature_draw().draw(rng), classifier.weighted, classifier._balances
-    return grow_tree(learner, sample, rng, features, weighted, balanced, validation)
+    training = classifier._training(None)
+    return grow_tree(learner, Sample(drawn.counts[kept]), rng, training.draw_features(rng), training)
