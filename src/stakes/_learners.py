@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -22,25 +23,25 @@ from stakes.tree.recipe import TreeRecipe
 __all__ = ["ModelLearner", "TreeLearner", "Weigh"]
 
 Weigh = Callable[[Records, NDArray[np.integer] | None], Floats | None]
-"""From the records of a sample, synthetic ones last, and how often each occurs, to their weights; None for none."""
+"""From the records of a sample, synthetic ones last, and how often each occurs, to their weights; None for none.
+
+Without such a function, sample weights are all that counts."""
 
 
+@dataclass
 class TreeLearner:
     """Grows trees of the engine from binned records; `bin_new` bins synthetic ones."""
 
-    def __init__(
-        self, records: Records, recipe: TreeRecipe, feature_bins: FeatureBins, bin_new: Callable[[Any], Any]
-    ) -> None:
-        self.records = records
-        self.recipe = recipe
-        self.feature_bins = feature_bins
-        self.bin_new = bin_new
-        self.spare: list[Memory] = []
+    records: Records
+    recipe: TreeRecipe
+    feature_bins: FeatureBins
+    bin_new: Callable[[Any], Any]
+    spare: list[Memory] = field(default_factory=list)
 
     def fit(
         self,
         sample: Sample | None,
-        weigh: Weigh,
+        weigh: Weigh | None,
         rng: np.random.Generator,
         *,
         features: Int32s | None = None,
@@ -58,13 +59,14 @@ class TreeLearner:
             self.feature_bins,
             features=features,
             multiplicity=times,
-            cost_weight=weigh(records, times),
+            cost_weight=None if weigh is None else weigh(records, times),
             seed=int(rng.integers(2**31)),
             validation=validation,
             spare=self.spare,
         )
 
 
+@dataclass
 class ModelLearner:
     """Fits clones of any classifier to records with features as given by the user.
 
@@ -72,26 +74,31 @@ class ModelLearner:
     their samples; otherwise they know of none.
     """
 
-    def __init__(self, records: Records, estimator: Any, labels: NDArray[Any], *, pass_costs: bool = False) -> None:
-        self.records = records
-        self.estimator = estimator
-        self.labels = labels
-        self.pass_costs = pass_costs and takes(estimator, "fp_cost")
+    records: Records
+    estimator: Any
+    labels: NDArray[Any]
+    pass_costs: bool = False
 
     def fit(
-        self, sample: Sample | None, weigh: Weigh, rng: np.random.Generator, *, columns: NDArray[np.intp] | None = None
+        self,
+        sample: Sample | None,
+        weigh: Weigh | None,
+        rng: np.random.Generator,
+        *,
+        columns: NDArray[np.intp] | None = None,
     ) -> Any:
         """Return a model fitted to a sample, each record as often as it was drawn; to all records if that is None.
 
         `columns` are the features that it is shown, all by default.
         """
         records, times = _expanded(self.records, sample)
-        weight = weigh(records, times)
+        weight = records.weight if weigh is None else weigh(records, times)
         if times is not None:
             rows = drawn_rows(times, records.X.shape[1])
             records, weight = records.take(rows), None if weight is None else weight[rows]
         X = records.X if columns is None else take_columns(records.X, columns)
-        costs = {"fp_cost": records.costs.fp, "fn_cost": records.costs.fn} if self.pass_costs else {}
+        passed = self.pass_costs and takes(self.estimator, "fp_cost")
+        costs = {"fp_cost": records.costs.fp, "fn_cost": records.costs.fn} if passed else {}
         model = seeded(self.estimator, rng)
         return fit_model(model, X, records.positive, self.labels, dict(records.metadata), sample_weight=weight, **costs)
 

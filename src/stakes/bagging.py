@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
@@ -540,9 +539,8 @@ def _balanced(learner: Learner, sample: Sample) -> Learner:
     records = learner.records
     drawn = np.bincount(records.positive, sample.counts, minlength=2)
     weight = (drawn.sum() / (2.0 * drawn))[records.positive.view(np.int8)]
-    other = copy.copy(learner)
-    other.records = replace(records, weight=weight if records.weight is None else weight * records.weight)
-    return other
+    weighted = replace(records, weight=weight if records.weight is None else weight * records.weight)
+    return replace(learner, records=weighted)
 
 
 def _grown(learner: TreeLearner, draws: Draws, training: Training, seed: Any) -> Made:
@@ -559,7 +557,7 @@ def grow_tree(
     if validation is None and learner.recipe.pruning is not None:
         outside = learner.records.take(np.flatnonzero(sample.counts == 0))
         validation = outside if np.unique(outside.positive).size == 2 else learner.records
-    return member.fit(sample, _by_cost if training.weighted else _equal, rng, features=features, validation=validation)
+    return member.fit(sample, _by_cost if training.weighted else None, rng, features=features, validation=validation)
 
 
 def _growth(sample: Sample, positive: Bools) -> float:
@@ -568,10 +566,6 @@ def _growth(sample: Sample, positive: Bools) -> float:
         return 1.0
     new, old = np.bincount(sample.y_new, minlength=2), np.bincount(positive, sample.counts, minlength=2)
     return 1.0 + float(np.max(new / np.maximum(old, 1.0)))
-
-
-def _equal(records: Records, times: Any) -> None:
-    """Weigh records by nothing: trees count sample weights themselves."""
 
 
 def _by_cost(records: Records, times: Any) -> Floats | None:
@@ -584,15 +578,10 @@ def _fitted(learner: ModelLearner, draws: Draws, training: Training, seed: Any) 
     rng, sample, shown = _draw(seed, draws, training)
     columns = None if training.n_drawn is None else shown.astype(np.intp)
     member = _balanced(learner, sample) if training.balanced else learner
-    model = member.fit(sample, _mean_one if training.weighted else _sample_weight, rng, columns=columns)
+    model = member.fit(sample, _mean_one if training.weighted else None, rng, columns=columns)
     new = 0 if sample.y_new is None else sample.y_new.sum()
     n_positive = sample.counts[learner.records.positive].sum() + new
     return Made(model, sample.counts > 0, columns, float(n_positive / (sample.counts.sum() + sample.n_new)))
-
-
-def _sample_weight(records: Records, times: Any) -> Floats | None:
-    """Weigh records by their sample weights."""
-    return records.weight
 
 
 def _mean_one(records: Records, times: Any) -> Floats | None:

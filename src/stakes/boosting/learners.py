@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ from stakes.tree.trees import Trees
 __all__ = ["BoostedModels", "BoostedTrees"]
 
 
+@dataclass
 class BoostedTrees:
     """Grow trees of the engine on weighted records: all of them, or samples that `draws` draws.
 
@@ -32,25 +34,18 @@ class BoostedTrees:
     threads.
     """
 
-    def __init__(
-        self,
-        learner: TreeLearner,
-        draws: Draws | None,
-        rng: np.random.Generator,
-        validation: Records | None,
-        n_threads: int,
-        each: Callable[..., Any],
-    ) -> None:
+    learner: TreeLearner
+    draws: Draws | None
+    rng: np.random.Generator
+    validation: Records | None
+    n_threads: int
+    each: Callable[..., Any]
+    bought: Bools | None = field(default=None, init=False)  # which items records pay for in the members so far
+
+    def __post_init__(self) -> None:
         # Without sample weights, which the weights to fit on contain.
-        records = replace(learner.records, weight=None)
-        self.learner = TreeLearner(records, learner.recipe, learner.feature_bins, learner.bin_new)
-        self.draws = draws
-        self.rng = rng
-        self.validation = records if validation is None else validation
-        self.n_threads = n_threads
-        self.feature_costs = learner.recipe.feature_costs
-        self.bought: Bools | None = None  # which items records pay for in the members so far
-        self.stumps = self._stumps(each) if self._makes_stumps else None
+        self.learner = replace(self.learner, records=replace(self.learner.records, weight=None))
+        self.feature_costs = self.learner.recipe.feature_costs
 
     @property
     def _makes_stumps(self) -> bool:
@@ -68,7 +63,10 @@ class BoostedTrees:
             and looks_at_all
         )
 
-    def _stumps(self, each: Callable[..., Any]) -> Stumps:
+    @cached_property
+    def _stumps(self) -> Stumps | None:
+        if not self._makes_stumps:
+            return None
         recipe, records, feature_bins = self.learner.recipe, self.learner.records, self.learner.feature_bins
         settings = Settings(
             CRITERIA[recipe.criterion],
@@ -78,21 +76,22 @@ class BoostedTrees:
             recipe.break_ties,
             0,
         )
-        return Stumps(records.X, records.positive.view(np.uint8), feature_bins, settings, each)
+        return Stumps(records.X, records.positive.view(np.uint8), feature_bins, settings, self.each)
 
     def fit(self, log_weight: Floats, weight: Floats) -> tuple[TreeMembers, LeafAssignment]:
         """Return a tree grown on records of these weights, and the leaves of all of them in it."""
         records = self.learner.records
-        if self.stumps is not None:
+        if self._stumps is not None:
             by_cost = self.learner.recipe.criterion == "cost"
-            nodes, leaf = self.stumps.grow(weight * records.cost if by_cost else weight)
+            nodes, leaf = self._stumps.grow(weight * records.cost if by_cost else weight)
             members = TreeMembers(Trees.join([nodes]), weighted=True)
             return members, LeafAssignment(leaf[:, None], members.leaves)
         sample, weigh = None, _given(weight)
         if self.draws is not None:
             sample = self.draws.draw(self.rng)
             weigh = _given(sampled_weights(sample, records, log_weight))
-        nodes = self.learner.fit(sample, weigh, self.rng, validation=self.validation)
+        validation = records if self.validation is None else self.validation
+        nodes = self.learner.fit(sample, weigh, self.rng, validation=validation)
         members = TreeMembers(Trees.join([nodes]), weighted=True)
         return members, members.assign(records.X, self.n_threads)
 
@@ -106,20 +105,20 @@ class BoostedTrees:
         self.bought = bought if self.bought is None else self.bought | bought
         owing = dict(zip(self.feature_costs.items, 1.0 - self.bought.mean(axis=0), strict=True))
         recipe = replace(self.learner.recipe, feature_costs=self.feature_costs.scaled(owing))
-        self.learner = TreeLearner(self.learner.records, recipe, self.learner.feature_bins, self.learner.bin_new)
+        self.learner = replace(self.learner, recipe=recipe)
 
     def join(self, members: Sequence[TreeMembers]) -> TreeMembers:
         """Return one ensemble of the members."""
         return TreeMembers(Trees.join([member.trees.nodes for member in members]), weighted=True)
 
 
+@dataclass
 class BoostedModels:
     """Fit clones of any classifier that takes sample weights to weighted records, or to samples that `draws` draws."""
 
-    def __init__(self, learner: ModelLearner, draws: Draws | None, rng: np.random.Generator) -> None:
-        self.learner = learner
-        self.draws = draws
-        self.rng = rng
+    learner: ModelLearner
+    draws: Draws | None
+    rng: np.random.Generator
 
     def fit(self, log_weight: Floats, weight: Floats) -> tuple[ModelMembers, LeafAssignment]:
         """Return a model fitted to records of these weights, and its answers to all of them."""
