@@ -82,6 +82,17 @@ decision : Decision, default=None
 {costs_and_label}
 n_jobs : int, default=None
     How many models are trained at the same time.
+[blended]
+classes_ : ndarray of shape (2,)
+estimators_ : list of classifiers
+    The models with a weight, trained on all records; `names_` has their names, `named_estimators_` both.
+weights_ : ndarray of shape (n_models,)
+    Their weights: in a mean, where they sum to 1, or in a sum of logits.
+calibrations_ : tuple of (Calibration or None)
+    What makes a probability of each model's score.
+blend_ : Team or Stack
+    Weights and calibrations together, and a stack's intercept: from scores to a probability.
+{decision_in_force}
 [sampler]
 fp_cost, fn_cost : float, default=1
     Constant costs, used where `fit_resample` is not given any. Record-dependent costs are given there, and

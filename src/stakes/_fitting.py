@@ -14,7 +14,6 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import has_fit_parameter
 
 from stakes._forks import one_thread_if_forked
-from stakes._typing import Bools
 
 __all__ = ["NumberedLabels", "fit_model", "takes"]
 
@@ -24,14 +23,18 @@ def takes(estimator: Any, name: str) -> bool:
     return bool(has_fit_parameter(_last_step(estimator)[1], name))
 
 
-def fit_model(model: Any, X: Any, positive: Bools, labels: NDArray[Any], metadata: dict[str, Any], **own: Any) -> Any:
-    """Return a classifier fitted to records; a `NumberedLabels` where it takes the labels 0 and 1 only.
+def fit_model(model: Any, records: Any, labels: NDArray[Any], *, pass_costs: bool = False, **own: Any) -> Any:
+    """Return a classifier fitted to `Records`; a `NumberedLabels` where it takes the labels 0 and 1 only.
 
-    `labels` are those of negatives and positives. `metadata` was routed to the model by scikit-learn; `own` are weights
-    and costs, None for none, which a pipeline hands to its last step only.
+    `labels` are those of negatives and positives. Weights, costs and what else is its `own`, where it is not None, are
+    handed by a pipeline to its last step only; the metadata of the records were routed by scikit-learn.
     """
     one_thread_if_forked()
     path, last = _last_step(model)
+    X, positive, metadata = records.X, records.positive, dict(records.metadata)
+    own["sample_weight"] = records.weight
+    if pass_costs:
+        own |= {"fp_cost": records.costs.fp, "fn_cost": records.costs.fn}
     given = {path + name: value for name, value in own.items() if value is not None and name not in metadata}
     if path + "sample_weight" in given and not has_fit_parameter(last, "sample_weight"):
         raise ValueError(f"sample_weight was given, and {model!r} does not take it: choose another classifier")

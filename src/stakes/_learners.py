@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -97,10 +97,9 @@ class ModelLearner:
             rows = drawn_rows(times, records.X.shape[1])
             records, weight = records.take(rows), None if weight is None else weight[rows]
         X = records.X if columns is None else take_columns(records.X, columns)
-        passed = self.pass_costs and takes(self.estimator, "fp_cost")
-        costs = {"fp_cost": records.costs.fp, "fn_cost": records.costs.fn} if passed else {}
-        model = seeded(self.estimator, rng)
-        return fit_model(model, X, records.positive, self.labels, dict(records.metadata), sample_weight=weight, **costs)
+        pass_costs = self.pass_costs and takes(self.estimator, "fp_cost")
+        records = replace(records, X=X, weight=weight)
+        return fit_model(seeded(self.estimator, rng), records, self.labels, pass_costs=pass_costs)
 
 
 def _expanded(

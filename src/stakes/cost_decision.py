@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -138,8 +138,8 @@ class CostDecisionClassifier(MemberClassifier):
             self.estimator_ = self.estimator
         else:
             weight = records.cost_weight() if self.weighted else records.weight
-            model, metadata = seeded(self.estimator, rng), dict(records.metadata)
-            self.estimator_ = fit_model(model, X, records.positive, self._class_labels, metadata, sample_weight=weight)
+            records_as_given = replace(records, X=X, weight=weight)
+            self.estimator_ = fit_model(seeded(self.estimator, rng), records_as_given, self._class_labels)
         self.members_ = ModelMembers([self.estimator_], self.classes_[self._positive])
         self.votes_ = Votes()
         self.default_decision_ = self._default_decision()

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from stakes._base import COST_NAMES, CostClassifier, check_features
 from stakes._docs import documented
+from stakes._fitting import fit_model
 from stakes._members import features_used
 from stakes._random import generator, seeded
 from stakes._routing import Route
@@ -160,17 +161,14 @@ class MetaCostClassifier(CostClassifier):
         given = {"fp_cost": fp_cost, "fn_cost": fn_cost, "tp_cost": tp_cost, "tn_cost": tn_cost}
         costs, _ = self._learn_costs(X, positive.size, given, rng)
         weights = {} if sample_weight is None else {"sample_weight": sample_weight}
-        validation = {
-            "X_val": X_val, "y_val": y_val, "fp_cost_val": fp_cost_val, "fn_cost_val": fn_cost_val
-        }  # fmt: skip
+        options = {"X_val": X_val, "y_val": y_val, "fp_cost_val": fp_cost_val, "fn_cost_val": fn_cost_val}
         self.teacher_ = seeded(CostBaggingClassifier() if self.estimator is None else self.estimator, rng)
         if self.pos_label is not None:
             self.teacher_.set_params(pos_label=self.pos_label)
-        options = {name: value for name, value in validation.items() if value is not None}
         weight = None if sample_weight is None else np.asarray(sample_weight)
         records = Records(X, positive, costs, weight, metadata=routed.get("estimator", {}))
         unfitted = clone(self.teacher_)
-        self._teach(self.teacher_, records, options)
+        self.teacher_ = fit_model(self.teacher_, records, self._class_labels, pass_costs=True, **options)
         n_members = _out_of_bag_members(self.teacher_)
         if self.out_of_bag and not n_members:
             raise ValueError(
@@ -211,14 +209,6 @@ class MetaCostClassifier(CostClassifier):
         }
         return {name: route for name, route in routes.items() if route[0] is not None}
 
-    def _teach(self, teacher: Any, records: Records, options: dict[str, Any]) -> Any:
-        """Return a teacher fitted to records."""
-        if records.weight is not None:
-            options = options | {"sample_weight": records.weight}
-        labels = self._decode(records.positive)
-        costs = {"fp_cost": records.costs.fp, "fn_cost": records.costs.fn}
-        return teacher.fit(records.X, labels, **costs | options | dict(records.metadata))
-
     def _relabel_out_of_fold(self, teacher: Any, records: Records, options: dict[str, Any], seed: int) -> None:
         """Relabel each record by a teacher that was not trained on it, where there are enough records for folds."""
         counted = np.arange(len(records)) if records.weight is None else np.flatnonzero(records.weight)
@@ -229,7 +219,8 @@ class MetaCostClassifier(CostClassifier):
         folds = StratifiedKFold(n_folds, shuffle=True, random_state=seed)
         for train, held_out in folds.split(positive, positive):
             some = records.take(counted[held_out])
-            fitted = self._teach(clone(teacher), records.take(counted[train]), options)
+            others = records.take(counted[train])
+            fitted = fit_model(clone(teacher), others, self._class_labels, pass_costs=True, **options)
             self.relabelled_[counted[held_out]] = _labels(fitted, some)
 
     @property

@@ -13,6 +13,8 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import KFold, TimeSeriesSplit, cross_validate
 from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
@@ -362,6 +364,20 @@ def test_sample_weights_reach_models_and_choice(kind):
     weight = np.where(X[:, 0] > 0, 1.0, 1e-3)
     weighted = clf.fit(X, y, fp_cost=fp, fn_cost=fn, sample_weight=weight).predict_proba(X)
     assert np.abs(weighted - fitted(kind).predict_proba(X)).max() > 0.05
+
+
+@BOTH
+def test_pipelines_are_handed_sample_weights_and_seeds(kind):
+    X, y, fp, fn = records()
+    weight = np.where(X[:, 0] > 0, 1.0, 1e-3)
+
+    def probabilities(weight):
+        pipeline = make_pipeline(StandardScaler(), RandomForestClassifier(n_estimators=5, max_depth=3))
+        clf = kind([("forest", pipeline)], cv=2, random_state=0)
+        return clf.fit(X, y, fp_cost=fp, fn_cost=fn, sample_weight=weight).predict_proba(X)
+
+    np.testing.assert_array_equal(probabilities(weight), probabilities(weight))
+    assert np.abs(probabilities(weight) - probabilities(None)).max() > 0.05
 
 
 @BOTH

@@ -6,6 +6,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
+from math import inf
 from numbers import Integral
 from typing import Any, Self
 
@@ -18,11 +19,13 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from stakes._base import COST_NAMES, check_features
 from stakes._docs import documented
+from stakes._fitting import fit_model
 from stakes._member_classifier import MemberClassifier, ValidationRecords
 from stakes._members import NO_METADATA, ModelMembers
+from stakes._random import seeded
 from stakes._routing import Route, answering
 from stakes._typing import Bools, Floats, Indices
-from stakes._validation import check_value, classifier, whole
+from stakes._validation import check_value, choice, classifier, number, whole
 from stakes.catalog import make_classifier
 from stakes.costs import Costs
 from stakes.decision.cuts import Cut
@@ -114,8 +117,6 @@ class BlendClassifier(MemberClassifier):
             check_value(f"estimators: {name}", estimator, classifier())
             if not hasattr(estimator, "predict_proba"):
                 raise TypeError(f"estimators: {name}={estimator!r} has no predict_proba, which a blend is made of")
-        for name in ("size", "n_bags"):
-            check_value(name, getattr(self, name, 1), whole(1))
 
     # The models are combined by their probabilities only.
     votes_ = Votes(output="average", voting=False)
@@ -325,17 +326,16 @@ class BlendClassifier(MemberClassifier):
 
 
 def _trained(estimator: Any, blend: BlendClassifier, records: Records, seed: int) -> Any:
-    """Return a trained copy of an estimator; costs and weights are passed to those that take them."""
+    """Return a trained copy of an estimator; costs are passed to those that take them."""
     fitted = clone(estimator)
     parameters = fitted.get_params()
-    if parameters.get("random_state", 0) is None:
+    if "random_state" not in parameters:  # such as a pipeline
+        fitted = seeded(fitted, np.random.default_rng(seed))
+    elif parameters["random_state"] is None:
         fitted.set_params(random_state=seed)
     if "pos_label" in parameters:
         fitted.set_params(pos_label=blend.pos_label)
-    options: dict[str, Any] = {} if records.weight is None else {"sample_weight": records.weight}
-    if has_fit_parameter(fitted, "fp_cost"):
-        options |= {"fp_cost": records.costs.fp, "fn_cost": records.costs.fn}
-    return fitted.fit(records.X, blend._decode(records.positive), **options | dict(records.metadata))
+    return fit_model(fitted, records, blend._class_labels, pass_costs=has_fit_parameter(fitted, "fp_cost"))
 
 
 def _scores(
@@ -379,16 +379,7 @@ class CostTeamClassifier(BlendClassifier):
 
     Attributes
     ----------
-    classes_ : ndarray of shape (2,)
-    estimators_ : list of classifiers
-        The models in the team, trained on all records; `names_` has their names, `named_estimators_` both.
-    weights_ : ndarray of shape (n_models,)
-        Their weights, which sum to 1.
-    calibrations_ : tuple of (Calibration or None)
-        What makes a probability of each model's score.
-    blend_ : Team
-        Weights and calibrations together: from scores to a probability.
-    {decision_in_force}
+    {blended}
 
     Examples
     --------
@@ -406,10 +397,11 @@ class CostTeamClassifier(BlendClassifier):
     size: int = 5
     n_bags: int = 20
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        if self.choose not in ("greedy", "best"):
-            raise ValueError(f"choose={self.choose!r} is not known: choose 'greedy' or 'best'")
+    _constraints = BlendClassifier._constraints | {
+        "choose": choice("greedy", "best"),
+        "size": whole(1),
+        "n_bags": whole(1),
+    }
 
     def _fit_blend(self, scores: Floats, records: Records) -> Blend:
         if self.choose == "best":
@@ -445,16 +437,7 @@ class CostStackingClassifier(BlendClassifier):
 
     Attributes
     ----------
-    classes_ : ndarray of shape (2,)
-    estimators_ : list of classifiers
-        The models with a weight, trained on all records; `names_` has their names, `named_estimators_` both.
-    weights_ : ndarray of shape (n_models,)
-        Their weights in the sum of logits.
-    calibrations_ : tuple of (Calibration or None)
-        What makes a probability of each model's score.
-    blend_ : Stack
-        Weights, intercept and calibrations together: from scores to a probability.
-    {decision_in_force}
+    {blended}
 
     Examples
     --------
@@ -471,10 +454,7 @@ class CostStackingClassifier(BlendClassifier):
     strength: float = 30.0
     by_stakes: bool = False
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        if not self.strength >= 0:
-            raise ValueError(f"strength={self.strength!r} is not valid: give a number of at least 0")
+    _constraints = BlendClassifier._constraints | {"size": whole(1), "strength": number(0, inf)}
 
     def _fit_blend(self, scores: Floats, records: Records) -> Blend:
         names = ("calibration", "size", "strength", "by_stakes")
