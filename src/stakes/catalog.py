@@ -217,8 +217,7 @@ _boosting_of_trees = Make(
 
 
 def _trees() -> Iterator[Method]:
-    make = Make(kind=CostTreeClassifier)
-    pruned = replace(make, own={"pruning": "cost_complexity"}, decision=IGNORES)
+    pruned = Make(kind=CostTreeClassifier, own={"pruning": "cost_complexity"}, decision=IGNORES)
     yield Method(name="tree", family="tree", description="a single tree, pruned", make=pruned)
     yield Method(
         name="cstree",
@@ -226,7 +225,7 @@ def _trees() -> Iterator[Method]:
         description="a single tree, grown and pruned by cost",
         when=("during",),
         costs="record",
-        make=replace(make, own=BY_COST_TREE),
+        make=Make(kind=CostTreeClassifier, own=BY_COST_TREE),
     )
 
 
@@ -295,6 +294,9 @@ def _bagging(samplers: Samplers) -> Iterator[Method]:
         yield replace(plain, make=replace(plain.make, decision=IGNORES))
         yield from rows
         for method in (plain, *rows):
+            # Members that vote by T_cs count the costs, so that their probabilities must not: samples and weights shape
+            # the trees, and their share in the probabilities is corrected.
+            once = {"prior_correction": True} if "before" in method.when else {}
             yield replace(
                 method,
                 name=f"dm-{method.name}",
@@ -302,14 +304,8 @@ def _bagging(samplers: Samplers) -> Iterator[Method]:
                 when=(*method.when, "after"),
                 costs="record" if method.costs == "none" else method.costs,
                 needs_costs=True,
-                make=replace(method.make, own={**method.make.own, **_once(method)}, decision={"member": "cost"}),
+                make=replace(method.make, own={**method.make.own, **once}, decision={"member": "cost"}),
             )
-
-
-def _once(method: Method) -> dict[str, Any]:
-    # Members that vote by T_cs count the costs, so that their probabilities must not: samples and weights shape the
-    # trees, and their share in the probabilities is corrected.
-    return {"prior_correction": True} if "before" in method.when else {}
 
 
 # What the literature calls the boosting rules. A rule that is not here goes by its own name and docstring.
@@ -340,37 +336,22 @@ def _boosting(rules: Rules) -> Iterator[Method]:
             needs_costs=rule.cast in CAST_BY_COST,
             make=replace(_boosting_of_trees, own={"variant": variant}, decision={} if rule.uses_costs else IGNORES),
         )
-    after = Method(
-        name="adamec",
-        family="boosting",
-        description="AdaMEC: AdaBoost, whose share of votes, no probability, is compared with T_cs",
-        when=("after",),
-        costs="record",
-        needs_costs=True,
-        make=replace(_boosting_of_trees, decision={"output": "vote", "threshold": "cost"}),
-    )
-    yield after
-    yield replace(
-        after,
-        name="cab",
-        description="Calibrated AdaBoost: AdaMEC on votes calibrated by Platt scaling",
-        make=replace(_boosting_of_trees, decision={"calibration": "platt", "threshold": "cost"}),
-    )
-    yield replace(
-        after,
-        name="dab",
-        description="AdaBoost of members that decide by T_cs",
-        when=("during",),
-        make=replace(_boosting_of_trees, decision={"member": "cost"}),
-    )
-    yield replace(
-        after,
-        name="dab-thr",
-        description="AdaBoost of members that decide by T_thr",
-        when=("during",),
-        needs_costs=False,
-        make=replace(_boosting_of_trees, decision={"member": "tuned"}),
-    )
+    votes, calibrated = {"output": "vote", "threshold": "cost"}, {"calibration": "platt", "threshold": "cost"}
+    for name, decision, words in (
+        ("adamec", votes, "AdaMEC: AdaBoost, whose share of votes, no probability, is compared with T_cs"),
+        ("cab", calibrated, "Calibrated AdaBoost: AdaMEC on votes calibrated by Platt scaling"),
+        ("dab", {"member": "cost"}, "AdaBoost of members that decide by T_cs"),
+        ("dab-thr", {"member": "tuned"}, "AdaBoost of members that decide by T_thr"),
+    ):
+        yield Method(
+            name=name,
+            family="boosting",
+            description=words,
+            when=("during" if "member" in decision else "after",),  # members decide in training already
+            costs="record",
+            needs_costs=name != "dab-thr",
+            make=replace(_boosting_of_trees, decision=decision),
+        )
 
 
 def _sample_boosting(samplers: Samplers) -> Iterator[Method]:
