@@ -84,7 +84,6 @@ ROOMS = (
             "pool",
             "as_sklearn",
             "_objectives",
-            "_one_class",
             "_regression",
             "_rivals",
         ),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -159,7 +159,3 @@ class ForeseenCost:
             pl.DataFrame([*known, *estimated]), first_record=first_record
         )
         return np.maximum(np.broadcast_to(value, len(estimated[0])), 0.0)
-
-    def with_formula(self, formula: str) -> ForeseenCost:
-        """Return another cost, by the same estimates."""
-        return replace(self, formula=formula)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import warnings
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -19,7 +20,6 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from stakes._base import COST_NAMES, CostClassifier
 from stakes._docs import documented
 from stakes._members import NO_METADATA, LeafAssignment, ModelMembers, TreeMembers
-from stakes._one_class import warn_if_one_class
 from stakes._random import generator
 from stakes._rows import take_rows
 from stakes._typing import Bools, Bytes, Floats
@@ -31,7 +31,7 @@ from stakes.decision.leaf_choice import Unseen, cheapest_leaf
 from stakes.decision.reader import Reader
 from stakes.decision.readings import Readings
 from stakes.decision.thresholds import record_weights
-from stakes.exceptions import CostsError, CostsNeededError, DecisionError
+from stakes.exceptions import CostsError, CostsNeededError, DecisionError, OneClassWarning
 from stakes.explain.contributions import Contributions
 from stakes.explain.models import known_background, mean_contributions
 from stakes.explain.permutations import Sampling, background_of, sampled_contributions
@@ -59,6 +59,8 @@ CLASS_WEIGHT = Constraint(
 
 # A leaf probability is chosen on so many records at most, more would only take longer.
 MOST_TO_CHOOSE_BY = 100_000
+# Two outcomes are nearly always found among so many records; only otherwise all are decided on.
+FIRST_LOOK = 256
 
 
 class ValidationRecords:
@@ -75,7 +77,8 @@ class ValidationRecords:
         self._unseen = None if seen is None else np.packbits(~seen.T, axis=1)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name != "_assignment"}
+        computed = ("_assignment", "_probability")
+        return {name: value for name, value in vars(self).items() if name not in computed}
 
     def assignment(self, members: TreeMembers | ModelMembers, n_threads: int) -> LeafAssignment:
         """Return the leaves of the records."""
@@ -225,7 +228,7 @@ class MemberClassifier(CostClassifier):
         elif made is not None and made.out_of_bag is not None:
             self._also_unseen = made
         self._decide_by(self._asked())
-        warn_if_one_class(train, self._outcomes_of)
+        self._warn_if_one_class(train)
         return self
 
     def _background(self, X: Any, weight: Floats | None) -> dict[str, list[Any]] | None:
@@ -245,11 +248,23 @@ class MemberClassifier(CostClassifier):
         """Return the metadata that members are given with the records of `method`."""
         return self._routed(method, metadata).get("estimator", {})
 
-    def _outcomes_of(self, records: Records) -> Bools:
-        """Return the outcomes of records in the form that the members take."""
-        assignment = self.members_.assign(records.X, self._n_threads, self.reader_.members)
-        readings = self.reader_.read(assignment, records.known, n_threads=self._n_threads)
-        return self.cut_.outcomes(readings, records.known)
+    def _warn_if_one_class(self, records: Records) -> None:
+        """Warn if all training records are decided alike, and the mistakes that this makes cost something."""
+        n = len(records)
+        for rows in (np.arange(0, n, max(1, n // FIRST_LOOK)), np.arange(n)):
+            some = records.take(rows)
+            assignment = self.members_.assign(some.X, self._n_threads, self.reader_.members)
+            readings = self.reader_.read(assignment, some.known, n_threads=self._n_threads)
+            outcome = self.cut_.outcomes(readings, some.known)
+            if outcome.any() and not outcome.all():
+                return
+        if records.loss[records.positive != outcome[0]].sum() > 0:
+            warnings.warn(
+                f"all {n} training records are decided to be {'positive' if outcome[0] else 'negative'}: compare with "
+                "the cost of doing that without a model",
+                OneClassWarning,
+                stacklevel=3,
+            )
 
     def _asked(self) -> Decision | None:
         """Return the decision that the parameters ask for."""

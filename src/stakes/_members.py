@@ -120,10 +120,6 @@ class TreeMembers:
         """The leaf probabilities among which the cheapest is chosen, the usual one first."""
         return SMOOTHED[self.grown_by], *TRIED
 
-    def voting_by(self, leaf: str) -> TreeMembers:
-        """Return the same members, voting by a leaf probability where a decision by T_cs leaves it to them."""
-        return replace(self, cheapest_leaf=leaf)
-
     @property
     def leaves(self) -> LeafTable:
         """The leaves of all trees."""

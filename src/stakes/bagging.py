@@ -408,7 +408,7 @@ class CostBaggingClassifier(EnsembleClassifier):
         every = np.arange(len(validation.records))
         halves, parts = (every[::2], every[1::2]), []
         for rows, others in (halves, halves[::-1]):
-            leaves = members.voting_by(self._cheapest_leaf([(validation, others)])).leaves
+            leaves = replace(members, cheapest_leaf=self._cheapest_leaf([(validation, others)])).leaves
             known = validation.records.known[rows]
             part = LeafAssignment(ids[rows], leaves)
             parts.append(reader.read(part, known, out_of_bag=out_of_bag[rows], n_threads=self._n_threads))

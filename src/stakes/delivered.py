@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import narwhals as nw
@@ -151,7 +151,7 @@ class DeliveredClassifier(AcquisitionMixin, ExplainMixin, ClassifierMixin, BaseE
             What errors call the first record.
         """
         cost = (self.foreseen_costs or {})[name]
-        cost = cost if formula is None else cost.with_formula(formula)
+        cost = cost if formula is None else replace(cost, formula=formula)
         frame = pl.DataFrame({column: nw.from_native(X, eager_only=True)[column].to_numpy() for column in cost.columns})
         return cost(self._columns(X), frame, first_record=first_record)
 

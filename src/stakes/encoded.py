@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -62,6 +63,7 @@ class Encoder:
         return np.column_stack(columns)
 
 
+@dataclass(eq=False, repr=False)
 class Encoded(BaseEstimator):
     """Base of models that are shown numbers, by an `Encoder`.
 
@@ -70,8 +72,7 @@ class Encoded(BaseEstimator):
     in all training records are shown as zeros (`empty_`).
     """
 
-    def __init__(self, estimator: Any) -> None:
-        self.estimator = estimator
+    estimator: Any
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -98,10 +99,14 @@ class Encoded(BaseEstimator):
         # scikit-learn's gradient boosting finds no bins for a column without a single value.
         return np.where(self.empty_, 0.0, numbers) if self.empty_.any() else numbers
 
+    def _shown(self, X: Any) -> NDArray[Any]:
+        """Return what the estimator is shown of new records."""
+        check_is_fitted(self)
+        return self._numbers(read_table(self, X, reset=False))
+
     def predict(self, X: Any) -> NDArray[Any]:
         """Return what the estimator predicts."""
-        check_is_fitted(self)
-        return self.estimator_.predict(self._numbers(read_table(self, X, reset=False)))
+        return self.estimator_.predict(self._shown(X))
 
 
 class EncodedClassifier(ClassifierMixin, Encoded):
@@ -125,13 +130,11 @@ class EncodedClassifier(ClassifierMixin, Encoded):
 
     def margins(self, X: Any) -> Margins | None:
         """Return what each feature adds to the log-odds of the estimator; None where it does not know."""
-        check_is_fitted(self)
-        return margins_of(self.estimator_, self._numbers(read_table(self, X, reset=False)))
+        return margins_of(self.estimator_, self._shown(X))
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the probabilities of the classes."""
-        check_is_fitted(self)
-        return self.estimator_.predict_proba(self._numbers(read_table(self, X, reset=False)))
+        return self.estimator_.predict_proba(self._shown(X))
 
 
 class EncodedRegressor(RegressorMixin, Encoded):

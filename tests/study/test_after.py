@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -148,7 +149,7 @@ def test_estimates_are_neither_negative_costs_nor_beyond_what_was_seen(data: Stu
     estimate = cost(far, pl.DataFrame())
     assert (estimate >= 0).all()
     assert estimate.max() <= known.max() - 0.68
-    np.testing.assert_array_equal(cost.with_formula("donation - 1000")(far, pl.DataFrame()), 0)
+    np.testing.assert_array_equal(replace(cost, formula="donation - 1000")(far, pl.DataFrame()), 0)
 
 
 WRONG = [

@@ -65,9 +65,6 @@ class OutOfFold(ValidationRecords):
         order = np.argsort(rows)
         return cls(records.with_features(None).take(rows[order]), scores[rows[order]], folds[order])
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in super().__getstate__().items() if name != "_probability"}
-
     def probability(self, fit: Callable[[Floats, Records], Blend]) -> Floats:
         """Return the probability of each record by a blend that was chosen on the other folds."""
         if "_probability" not in vars(self):
