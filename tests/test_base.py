@@ -13,6 +13,8 @@ from sklearn.exceptions import NotFittedError
 
 from shared_classifiers import BOTH, BY_COST, FOREST, TREE, assert_same_trees, by_cost, make
 from stakes import CostBaggingClassifier, Costs, CostTreeClassifier, Decision
+from stakes.datasets import make_churn
+from stakes.delivered import DeliveredClassifier
 from stakes.exceptions import CostsError, CostsNeededError, DecisionError
 from stakes.metrics import savings_score
 from stakes.records import Records
@@ -464,3 +466,15 @@ def test_the_positive_class_is_that_of_the_last_fit(small: Records) -> None:
     np.testing.assert_array_equal(tree.predict(small.X), before)
     tree.fit(small.X, small.y, fp_cost=5, fn_cost=1)  # the same costs, told the other way round
     np.testing.assert_array_equal(tree.predict(small.X), before)
+
+
+def test_the_score_of_a_delivered_model_asks_for_costs_that_differ() -> None:
+    data = make_churn(300, random_state=0)
+    forest = CostBaggingClassifier(n_estimators=5, sampling="cpr", random_state=0)
+    forest = forest.fit(data.frame, data.target, fp_cost=1, fn_cost=data.costs.fn)
+    model = DeliveredClassifier(forest, ("stays", "leaves"), data.frame.columns)
+    labels = np.where(data.target == 1, "leaves", "stays")
+    with pytest.raises(CostsNeededError, match="pass fn_cost= along with X"):
+        model.score(data.frame, labels)
+    expected = forest.score(data.frame, data.target, fn_cost=data.costs.fn)
+    assert model.score(data.frame, labels, fn_cost=data.costs.fn) == expected

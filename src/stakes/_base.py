@@ -326,8 +326,11 @@ class CostClassifier(RoutesMetadata, AcquisitionMixin, ExplainMixin, ClassifierM
         return self._savings(X, y, self.predict(X, **(given if self.needs_costs_ else {})), sample_weight, given)
 
     def _savings(
-        self, X: Any, y: Any, predicted: NDArray[Any], sample_weight: ArrayLike | None, given: dict[str, Any]
+        self, X: Any, y: Any, predicted: Any, sample_weight: ArrayLike | None, given: dict[str, Any], paid: Any = None
     ) -> float:
+        """Return the savings of labels that were predicted; `paid` is what features cost, where that is known."""
+        if paid is None:
+            paid = 0.0 if self.feature_costs_ is None else self.acquisition_cost(X)
         matrix = self._matrix_of(X, given, needed=True)
         _costs(matrix)  # the checks of the front door
         fp, fn, tp, tn = check_costs(len(predicted), "X", **matrix)
@@ -336,7 +339,7 @@ class CostClassifier(RoutesMetadata, AcquisitionMixin, ExplainMixin, ClassifierM
             (predicted == self.classes_[self._positive]).astype(int),
             fp_cost=fp - tn,
             fn_cost=fn - tp,
-            acquisition_cost=0.0 if self.feature_costs_ is None else self.acquisition_cost(X),
+            acquisition_cost=paid,
             sample_weight=sample_weight,
         )
 

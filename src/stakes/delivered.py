@@ -22,7 +22,6 @@ from stakes.decision.calibration import Calibration
 from stakes.explain.contributions import Contributions
 from stakes.explain.explanation import ExplainMixin
 from stakes.explain.permutations import Sampling
-from stakes.metrics import savings_score
 
 __all__ = ["Decided", "DeliveredClassifier"]
 
@@ -243,15 +242,10 @@ class DeliveredClassifier(AcquisitionMixin, ExplainMixin, ClassifierMixin, BaseE
 
         What records pay for features with prices counts as cost.
         """
-        predicted = self.predict(X, fp_cost=fp_cost, fn_cost=fn_cost)
-        costs = self._costs(X, {"fp_cost": fp_cost, "fn_cost": fn_cost})
-        known = {name: self.model.constant_costs_[name] if cost is None else cost for name, cost in costs.items()}
-        is_positive = (np.asarray(y) == self.labels[1]).astype(int)
+        positive = np.asarray(y) == self.labels[1]
+        predicted = self.predict(X, fp_cost=fp_cost, fn_cost=fn_cost) == self.labels[1]
+        given = self._costs(X, {"fp_cost": fp_cost, "fn_cost": fn_cost, "tp_cost": None, "tn_cost": None})
         paid = 0.0 if self.feature_costs_ is None else self.acquisition_cost(X)
-        return savings_score(
-            is_positive,
-            (predicted == self.labels[1]).astype(int),
-            **known,
-            acquisition_cost=paid,
-            sample_weight=sample_weight,
+        return self.model._savings(
+            self._columns(X), positive.astype(int), predicted.astype(int), sample_weight, given, paid
         )
