@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier
 
 from stakes import CostBaggingClassifier, CostBoostClassifier, CostTreeClassifier, Decision, MetaCostClassifier
@@ -101,6 +102,16 @@ def test_where_the_cheapest_is_to_decide_all_alike_so_does_the_final_model(recor
     assert (clf.predict(X) == 1).all()
     np.testing.assert_array_equal(clf.predict_proba(X)[:, 1], 1.0)
     assert clf.export_text() == "all records are 1"
+
+
+def test_a_pipeline_as_final_model_is_handed_sample_weights(records):
+    X, y, _ = records
+    weight = np.where(X[:, 1] > 0, 1.0, 1e-3)
+    teacher, final = CostTreeClassifier(max_depth=3), LogisticRegression()
+    clf = MetaCostClassifier(teacher, final_estimator=make_pipeline(final), out_of_bag=False)
+    plain = MetaCostClassifier(teacher, final_estimator=final, out_of_bag=False)
+    expected = plain.fit(X, y, sample_weight=weight).predict_proba(X)
+    np.testing.assert_array_equal(clf.fit(X, y, sample_weight=weight).predict_proba(X), expected)
 
 
 def test_text_export_needs_a_tree(records):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import Any
 
-import narwhals as nw
 import numpy as np
 import polars as pl
 from sklearn.utils.validation import check_is_fitted
@@ -85,7 +84,6 @@ def known_values(X: Any) -> Bools:
     X = check_table(X)
     if is_sparse(X):
         return np.ones(X.shape, np.bool_)
-    is_frame = isinstance(nw.from_native(X, eager_only=True, pass_through=True), nw.DataFrame)
-    table = table_of(X) if is_frame or X.dtype.kind in "OUS" else Table(X)
+    table = Table(X) if isinstance(X, np.ndarray) and X.dtype.kind not in "OUS" else table_of(X)
     known = [c.is_not_null().to_numpy() if isinstance(c, pl.Series) else ~np.isnan(c) for c in table]
     return np.column_stack(known)

@@ -44,8 +44,9 @@ pos_label : label, default=None
     The positive class; the larger of the two labels by default.
 [validation]
 validation : float, "auto" or None, default="auto"
-    Where calibration, tuning and pruning get their records if fit is given none: a share of the training records,
-    held out; or the training records themselves (None). "auto" holds out a fifth where something needs it.
+    Where calibration, tuning, pruning and early stopping get their records if fit is given none: a share of the
+    training records, held out; or the training records themselves (None). "auto" holds out a fifth where something
+    needs it.
 [class_weight]
 class_weight : dict or "balanced", default=None
     How often the records of each class count, besides `sample_weight`: a number for each label, or numbers by which

@@ -345,7 +345,7 @@ class MemberClassifier(CostClassifier):
 
     def _decide_by(self, decision: Decision | None, cut: Cut | None = None, **limits: float | None) -> None:
         self.decision_ = self.default_decision_ if decision is None else decision
-        settled = replace(self.decision_, output=self.decision_.output or self.votes_.output)
+        settled = self._settled(self.decision_)
         self.reader_ = self._new_reader([settled])
         if cut is None:
             (cut,) = self._own_cuts([settled], self.reader_, **limits)
@@ -612,7 +612,7 @@ class MemberClassifier(CostClassifier):
                 raise DecisionError(f"{name} limits a tuned threshold: choose a decision with threshold='tuned'")
             if limit is not None and not 0 < limit <= 1:
                 raise DecisionError(f"{name}={limit!r} is not a share above 0 and up to 1")
-        if cut is not None and (decision is None or not self._is_for(cut, decision)):
+        if cut is not None and (decision is None or self._settled(cut.decision) != self._settled(decision)):
             raise DecisionError(f"cut= was chosen for {cut.decision!r}, and not for {decision!r}")
         other = copy.copy(self)
         other._ask(decision)
@@ -620,11 +620,9 @@ class MemberClassifier(CostClassifier):
         other._decide_by(decision, cut, max_fpr=max_fpr, max_acted=max_acted)
         return other
 
-    def _is_for(self, cut: Cut, decision: Decision) -> bool:
-        output = self.votes_.output
-        return replace(cut.decision, output=cut.decision.output or output) == replace(
-            decision, output=decision.output or output
-        )
+    def _settled(self, decision: Decision) -> Decision:
+        """Return a decision with the output that members have by default, where it does not say."""
+        return replace(decision, output=decision.output or self.votes_.output)
 
     def _read_by(
         self,

@@ -130,14 +130,11 @@ class CostGradientBoostingClassifier(MemberClassifier):
         Further parameters of LightGBM, in place of those above where both are given.
     early_stopping : int, default=None
         Stop when the cost of validation records has not fallen for so many trees of the log loss, and keep those up to
-        the cheapest.
-        The records are those that `validation` says.
+        the cheapest. The records are those that `validation` says.
     decision : Decision, default=None
         What becomes of the score: only its `calibration` and `threshold` can be chosen. None is T_cs, or 0.5 where the
         records were weighted.
-    validation : float, "auto" or None, default="auto"
-        Where early stopping, calibration and tuning get their records if fit is given none: a share of the training
-        records, held out; or the training records themselves (None). "auto" holds out a fifth where something needs it.
+    {validation}
     {costs_and_label}
     {n_jobs}
     random_state : int, Generator, RandomState or None, default=None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
@@ -160,7 +160,6 @@ class MetaCostClassifier(CostClassifier):
         rng = generator(self.random_state)
         given = {"fp_cost": fp_cost, "fn_cost": fn_cost, "tp_cost": tp_cost, "tn_cost": tn_cost}
         costs, _ = self._learn_costs(X, positive.size, given, rng)
-        weights = {} if sample_weight is None else {"sample_weight": sample_weight}
         options = {"X_val": X_val, "y_val": y_val, "fp_cost_val": fp_cost_val, "fn_cost_val": fn_cost_val}
         self.teacher_ = seeded(CostBaggingClassifier() if self.estimator is None else self.estimator, rng)
         if self.pos_label is not None:
@@ -181,15 +180,16 @@ class MetaCostClassifier(CostClassifier):
             if self.out_of_bag is None:
                 self._relabel_out_of_fold(unfitted, records, options, int(rng.integers(2**31)))
         self.relabelled_fraction_ = float(np.mean(self.relabelled_ != self._decode(positive)))
-        final, taught = self.final_estimator, weights | routed.get("final_estimator", {})
+        final = self.final_estimator
         if final is None:
             final = small_tree().set_params(feature_costs=self.feature_costs_, pos_label=self.pos_label)
-        final = seeded(final, rng)
-        if np.unique(self.relabelled_).size < 2:
+        final, metadata = seeded(final, rng), routed.get("final_estimator", {})
+        relabelled = self.relabelled_ == self.classes_[self._positive]
+        if relabelled.all() or not relabelled.any():
             # The cheapest is to decide all records alike, which few classifiers can be taught.
-            final = DummyClassifier(strategy="most_frequent")
-            taught = weights
-        self.estimator_ = final.fit(X, self.relabelled_, **taught)
+            final, metadata = DummyClassifier(strategy="most_frequent"), {}
+        taught = replace(records, positive=relabelled, metadata=metadata)
+        self.estimator_ = fit_model(final, taught, self._class_labels)
         if self.final_estimator is None and not isinstance(final, DummyClassifier):
             share = final.predict_proba(X)[:, self._positive]
             decision = Decision(threshold="tuned")

@@ -215,7 +215,15 @@ class CostBoostClassifier(EnsembleClassifier):
             last, rng = self._boosted(self._last_fit["log_weight"]), self._last_fit["rng"]
             n_rounds = self.n_estimators - len(last.members) if last.stop_reason == DONE else 0
         with ThreadPoolExecutor(self._n_threads) as pool:
-            learner = self._learner(records, X, draws, rng, pool.map if self._n_threads > 1 else map, acted=acted)
+            if self._tree is None:
+                models = ModelLearner(
+                    records.with_features(X), self.estimator, self._class_labels, pass_costs=not acted
+                )
+                learner: BoostedModels | BoostedTrees = BoostedModels(models, draws, rng)
+            else:
+                prune_on = None if self.validation_ is None else self.validation_.records
+                each = pool.map if self._n_threads > 1 else map
+                learner = BoostedTrees(self._tree_learner(records), draws, rng, prune_on, self._n_threads, each)
             rounds = progress(range(n_rounds), n_rounds, f"{n_rounds} rounds", self.verbose)
             tries = 1 if draws is None else 1 + rule.redraws
             boosted = boost(rule, records, learner, self._vote(records), rounds, tries, self.learning_rate, last)
@@ -255,22 +263,6 @@ class CostBoostClassifier(EnsembleClassifier):
             self.stop_reason_,
             log_weight,
         )
-
-    def _learner(
-        self,
-        records: Records,
-        X: Any,
-        draws: Draws | None,
-        rng: np.random.Generator,
-        each: Callable[..., Any],
-        *,
-        acted: bool,
-    ) -> BoostedTrees | BoostedModels:
-        if self._tree is None:
-            models = ModelLearner(records.with_features(X), self.estimator, self._class_labels, pass_costs=not acted)
-            return BoostedModels(models, draws, rng)
-        validation = None if self.validation_ is None else self.validation_.records
-        return BoostedTrees(self._tree_learner(records), draws, rng, validation, self._n_threads, each)
 
     def _vote(self, records: Records) -> Callable[[Members, LeafAssignment, Floats], tuple[Floats, float | None]]:
         """Return how a member votes on the training records, from -1 to 1, as it does later; and its own threshold."""
