@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
+from math import inf
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -53,7 +54,7 @@ PER_MEMBER_WEIGHT = Constraint(
     f"is not valid: give a dict from labels to weights, 'balanced', '{PER_MEMBER}' or None",
 )
 MAX_SAMPLES = Constraint(
-    lambda value: whole(1, optional=True).accepts(value) or (isinstance(value, float) and value > 0),
+    lambda value: whole(1, optional=True).accepts(value) or (isinstance(value, float) and 0 < value < inf),
     "is not valid: give a whole number of at least 1, a share of the records, or None",
 )
 
@@ -385,20 +386,14 @@ class CostBaggingClassifier(EnsembleClassifier):
         check_is_fitted(self)
         return self.validation_ is not None and self.validation_.out_of_bag is not None
 
-    def _oob(self) -> tuple[Records, Bools, Bools]:
-        """Return the records, their outcomes by members that did not see them, and for which there are any."""
-        if not self.has_oob_:
-            raise AttributeError("there are no out-of-bag records of both classes, or others were used for validation")
-        assert self.validation_ is not None
-        records, readings = self.validation_.records, self._oob_readings()
-        return records, self.cut_.outcomes(readings, records.known), readings.known
-
     def _oob_readings(self) -> Readings:
         """Return the scores of the training records by the members that were not trained on them.
 
         Where the leaf probability was chosen on these records, each half of them is read by the one that is cheapest on
         the other half, so that none of them judges what it has chosen.
         """
+        if not self.has_oob_:
+            raise AttributeError("there are no out-of-bag records of both classes, or others were used for validation")
         members, validation, reader = self.members_, self.validation_, self.reader_
         assert validation is not None
         if CHEAPEST not in reader.leaves or not isinstance(members, TreeMembers) or members.cheapest_leaf is None:
@@ -415,11 +410,13 @@ class CostBaggingClassifier(EnsembleClassifier):
         return Readings.join(parts, halves)
 
     def _oob_measure(self, measure: Callable[..., float]) -> float:
-        records, outcome, known = self._oob()
-        counted = records.with_features(None).take(known)
+        readings = self._oob_readings()
+        assert self.validation_ is not None
+        records, known = self.validation_.records.with_features(None), readings.known
+        counted, outcome = records.take(known), self.cut_.outcomes(readings, records.known)[known]
         return measure(
             counted.positive.astype(int),
-            outcome[known].astype(int),
+            outcome.astype(int),
             fp_cost=counted.costs.fp,
             fn_cost=counted.costs.fn,
             sample_weight=counted.weight,
@@ -464,18 +461,19 @@ class CostBaggingClassifier(EnsembleClassifier):
         -------
         labels : ndarray of shape (n_records,)
         """
-        records, outcome, known = self._oob()
+        readings = self._oob_readings()
+        assert self.validation_ is not None
+        costs, known = self.validation_.records.known, readings.known
+        outcome = self.cut_.outcomes(readings, costs)
         if not known.all():
-            assert self.validation_ is not None
             assignment = self.validation_.assignment(self.members_, self._n_threads)
-            readings = self.reader_.read(assignment, records.known, n_threads=self._n_threads)
-            outcome = np.where(known, outcome, self.cut_.outcomes(readings, records.known))
+            by_all = self.reader_.read(assignment, costs, n_threads=self._n_threads)
+            outcome = np.where(known, outcome, self.cut_.outcomes(by_all, costs))
         return self._decode(outcome)
 
     @property
     def oob_decision_function_(self) -> Floats:
         """The shares of the classes for the training records, by the members that were not trained on them."""
-        self._oob()
         return self._shares(self.cut_.scores(self._oob_readings()))
 
     @property

@@ -261,39 +261,23 @@ def _bagging(samplers: Samplers) -> Iterator[Method]:
             name=base, family="bagging", description=words, make=replace(make, model_params={**tree, **unsampled})
         )
         before = replace(plain, when=("before",), costs="record", make=make)
-        rows = [
-            replace(
-                before,
-                name=f"w{base}",
-                description=f"{words} of members and votes weighted by cost",
-                make=replace(plain.make, own={**features, "weighted": True}),
-            )
-        ]
+        by_weight = replace(plain.make, own={**features, "weighted": True})
+        rows = [(f"w{base}", "of members and votes weighted by cost", before, by_weight)]
         for sampling, sampler in samplers:
             letters, _, how = _sampling(sampling)
             drawn = replace(before, costs="constant" if sampler.constant_costs_only else "record")
             own = {**features, "sampling": sampling}
             for letter, text, more in (("", "of members drawn by", {}), ("p", "after", {"presample": True})):
-                rows.append(
-                    replace(
-                        drawn,
-                        name=f"{letters}{letter}{base}",
-                        description=f"{words} {text} {how}",
-                        make=replace(make, own={**own, **more}),
-                    )
-                )
-        rows.append(
-            replace(
-                before,
-                name=f"cs{base}",
-                description=f"{words} of trees grown and pruned by cost",
-                when=("during",),
-                make=replace(make, model_params={**tree, **BY_COST_TREE}, always=True),
-            )
-        )
+                by_sample = replace(make, own={**own, **more})
+                rows.append((f"{letters}{letter}{base}", f"{text} {how}", drawn, by_sample))
+        by_split = replace(make, model_params={**tree, **BY_COST_TREE}, always=True)
+        rows.append((f"cs{base}", "of trees grown and pruned by cost", replace(before, when=("during",)), by_split))
+        methods = [
+            replace(method, name=name, description=f"{words} {text}", make=made) for name, text, method, made in rows
+        ]
         yield replace(plain, make=replace(plain.make, decision=IGNORES))
-        yield from rows
-        for method in (plain, *rows):
+        yield from methods
+        for method in (plain, *methods):
             # Members that vote by T_cs count the costs, so that their probabilities must not: samples and weights shape
             # the trees, and their share in the probabilities is corrected.
             once = {"prior_correction": True} if "before" in method.when else {}

@@ -194,10 +194,8 @@ class CostTreeClassifier(MemberClassifier):
         params["criterion"] = SYNONYMS.get(self.criterion, self.criterion)
         if self.trade_off == "auto":
             params["trade_off"] = "total_cost" if self.criterion == "cost" else "eg2"
-        if names is None or self.feature_costs is None:
-            params["feature_costs"] = None
-        else:
-            params["feature_costs"] = FeatureCosts.of(self.feature_costs, names)
+        if self.feature_costs is not None:
+            params["feature_costs"] = None if names is None else FeatureCosts.of(self.feature_costs, names)
         params["monotone"] = () if names is None else self._signs(names)
         return TreeRecipe(**params)
 

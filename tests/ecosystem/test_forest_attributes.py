@@ -231,8 +231,9 @@ def test_without_bootstrap_all_members_have_all_records_or_different_parts() -> 
 
 
 def test_samples_that_cannot_be_drawn_are_refused() -> None:
-    with pytest.raises(ValueError, match="max_samples=0 is not valid"):
-        CostBaggingClassifier(max_samples=0).fit(X, Y)
+    for amount in (0, -0.5, float("inf")):
+        with pytest.raises(ValueError, match=f"max_samples={amount} is not valid"):
+            CostBaggingClassifier(max_samples=amount).fit(X, Y)
     with pytest.raises(ValueError, match="choose one of the two"):
         CostBaggingClassifier(max_samples=10, sampling="under").fit(X, Y)
     with pytest.raises(SamplingError, match="without replacement"):
