@@ -58,7 +58,7 @@ class CostEstimators:
             if not known.any():
                 raise CostsError(f"{name} is NaN in all {costs.size} records: cost_estimator has nothing to learn from")
             regressor = seeded(regressor, rng)
-            self.fitted[name] = _fit_known(regressor, X, costs)
+            self.fitted[name] = _fit_rows(regressor, X, costs, np.flatnonzero(known))
             estimates = np.maximum(out_of_fold(regressor, self.fitted[name], X, costs, rng), 0.0)
             filled[name], estimated[name] = np.where(known, costs, estimates), estimates
         return filled, estimated
@@ -80,10 +80,6 @@ def out_of_fold(regressor: Any, fitted: Any, X: Any, amount: Floats, rng: np.ran
         if others.size:
             estimates[fold] = _predict(_fit_rows(regressor, X, amount, others), take_rows(X, fold))
     return estimates
-
-
-def _fit_known(regressor: Any, X: Any, amount: Floats) -> Any:
-    return _fit_rows(regressor, X, amount, np.flatnonzero(~np.isnan(amount)))
 
 
 def _fit_rows(regressor: Any, X: Any, amount: Floats, rows: Any) -> Any:
@@ -118,7 +114,7 @@ class AmountEstimator:
         """Fit to the records whose amount is not NaN; `what` is the name of the amount."""
         if np.isnan(amount).all():
             raise CostsError(f"{what} is known of none of the {amount.size} records to learn from: nothing to estimate")
-        self.fitted = _fit_known(self.regressor, X, amount)
+        self.fitted = _fit_rows(self.regressor, X, amount, np.flatnonzero(~np.isnan(amount)))
         self.low, self.high = float(np.nanmin(amount)), float(np.nanmax(amount))
         return self
 
