@@ -242,6 +242,16 @@ def test_early_stopping_keeps_the_number_of_trees_that_costs_least_on_held_out_r
     assert stopped.n_trees_ == 1 + np.argmin(costs)
 
 
+def test_early_stopping_goes_by_the_training_records_where_that_is_asked_for(transactions):
+    train, _ = transactions
+    given = {"fp_cost": 5.0, "fn_cost": train.costs.fn}
+    params = {"early_stopping": 5, "n_estimators": 200, "learning_rate": 0.3}
+    model = small("logistic", **params, validation=None).fit(train.frame, train.target, **given)
+    held_out = {"X_val": train.frame, "y_val": train.target, "fp_cost_val": 5.0, "fn_cost_val": train.costs.fn}
+    same = small("logistic", **params).fit(train.frame, train.target, **given, **held_out)
+    assert model.n_trees_ == same.n_trees_ < 200
+
+
 def test_early_stopping_holds_records_out_by_itself(transactions):
     train, _ = transactions
     model = small("logistic", early_stopping=5, n_estimators=200, learning_rate=0.3)

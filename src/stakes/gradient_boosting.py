@@ -326,9 +326,9 @@ class CostGradientBoostingClassifier(MemberClassifier):
         weight = OBJECTIVES[self.objective].weight(records)
         start = self._start(records, weight)
         data = self._dataset(records, weight, start=start)
-        if self.early_stopping is None or self.validation_ is None:
+        if self.early_stopping is None:
             return _from(start, lightgbm.train(params, data, self.n_estimators))
-        held_out = self.validation_.records
+        held_out = records if self.validation_ is None else self.validation_.records
         found = lightgbm.train(
             params,
             data,
