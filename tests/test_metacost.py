@@ -7,13 +7,14 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier
 
 from stakes import CostBaggingClassifier, CostBoostClassifier, CostTreeClassifier, Decision, MetaCostClassifier
 from stakes.metacost import clear_threshold
-from stakes.metrics import total_cost
+from stakes.metrics import savings_score, total_cost
 
 
 @pytest.fixture(scope="module")
@@ -112,6 +113,14 @@ def test_a_pipeline_as_final_model_is_handed_sample_weights(records):
     plain = MetaCostClassifier(teacher, final_estimator=final, out_of_bag=False)
     expected = plain.fit(X, y, sample_weight=weight).predict_proba(X)
     np.testing.assert_array_equal(clf.fit(X, y, sample_weight=weight).predict_proba(X), expected)
+
+
+@pytest.mark.parametrize("final", [RandomForestClassifier(n_estimators=3), CostBaggingClassifier(n_estimators=3)])
+def test_an_ensemble_as_final_model_has_a_score(records, final):
+    X, y, fn = records
+    clf = MetaCostClassifier(CostTreeClassifier(max_depth=3), final_estimator=final, random_state=0)
+    clf.fit(X, y, fn_cost=fn)
+    assert clf.score(X, y, fn_cost=fn) == savings_score(y, clf.predict(X), fp_cost=1.0, fn_cost=fn)
 
 
 def test_text_export_needs_a_tree(records):

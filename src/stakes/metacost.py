@@ -226,7 +226,9 @@ class MetaCostClassifier(CostClassifier):
     @property
     def feature_costs_(self) -> Any:
         """The prices of features among the parameters of the final model; those of the teacher for the default one."""
-        return getattr(self.final_estimator or self.estimator, "feature_costs_", None)
+        # By `is None`: ensembles that are not fitted have no length, which `or` would ask for.
+        model = self.estimator if self.final_estimator is None else self.final_estimator
+        return getattr(model, "feature_costs_", None)
 
     def features_used(self, X: Any) -> Bools:
         """Return which features the final model asks for; parameters as in `CostTreeClassifier.features_used`."""
