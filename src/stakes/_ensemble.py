@@ -65,7 +65,7 @@ class EnsembleClassifier(MemberClassifier):
     verbose: int = 0
     members_: TreeMembers | ModelMembers = field(init=False)
     # What a warm start needs of the last fit, besides its members.
-    _last_fit: dict[str, Any] | None = field(default=None, init=False)
+    _last_fit: Any = field(default=None, init=False)  # a dict, None before there is one
 
     _constraints = CONSTRAINTS | {
         "estimator": classifier(optional=True),
@@ -131,7 +131,6 @@ class EnsembleClassifier(MemberClassifier):
     ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         n, split = positive.size, super()._split(positive, weight, explicit=explicit, rng=rng)
         if self._goes_on():
-            assert self._last_fit is not None
             self._check_same(self._last_fit["n_records"], n)
             return self._last_fit["split"]
         self._last_fit = {"n_records": n, "split": split} if self.warm_start else None

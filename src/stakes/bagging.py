@@ -307,7 +307,6 @@ class CostBaggingClassifier(EnsembleClassifier):
         """Return the members of the last fit, of `n` records, that are to be kept."""
         if not self._goes_on():
             return []
-        assert self._last_fit is not None
         seen: Bools = self._last_fit["seen"]
         self._check_warm_start(seen.shape[0], n)
         members = self.members_
@@ -386,8 +385,8 @@ class CostBaggingClassifier(EnsembleClassifier):
         check_is_fitted(self)
         return self.validation_ is not None and self.validation_.out_of_bag is not None
 
-    def _oob_readings(self) -> Readings:
-        """Return the scores of the training records by the members that were not trained on them.
+    def _oob_readings(self) -> tuple[Records, Readings]:
+        """Return the training records, and their scores by the members that were not trained on them.
 
         Where the leaf probability was chosen on these records, each half of them is read by the one that is cheapest on
         the other half, so that none of them judges what it has chosen.
@@ -397,7 +396,7 @@ class CostBaggingClassifier(EnsembleClassifier):
         members, validation, reader = self.members_, self.validation_, self.reader_
         assert validation is not None
         if CHEAPEST not in reader.leaves or not isinstance(members, TreeMembers) or members.cheapest_leaf is None:
-            return self._validation_readings(reader)
+            return validation.records, self._validation_readings(reader)
         ids, out_of_bag = validation.assignment(members, self._n_threads).ids, validation.out_of_bag
         assert out_of_bag is not None
         every = np.arange(len(validation.records))
@@ -407,13 +406,12 @@ class CostBaggingClassifier(EnsembleClassifier):
             known = validation.records.known[rows]
             part = LeafAssignment(ids[rows], leaves)
             parts.append(reader.read(part, known, out_of_bag=out_of_bag[rows], n_threads=self._n_threads))
-        return Readings.join(parts, halves)
+        return validation.records, Readings.join(parts, halves)
 
     def _oob_measure(self, measure: Callable[..., float]) -> float:
-        readings = self._oob_readings()
-        assert self.validation_ is not None
-        records, known = self.validation_.records.with_features(None), readings.known
-        counted, outcome = records.take(known), self.cut_.outcomes(readings, records.known)[known]
+        records, readings = self._oob_readings()
+        known = readings.known
+        counted, outcome = records.with_features(None).take(known), self.cut_.outcomes(readings, records.known)[known]
         return measure(
             counted.positive.astype(int),
             outcome.astype(int),
@@ -461,11 +459,11 @@ class CostBaggingClassifier(EnsembleClassifier):
         -------
         labels : ndarray of shape (n_records,)
         """
-        readings = self._oob_readings()
-        assert self.validation_ is not None
-        costs, known = self.validation_.records.known, readings.known
+        records, readings = self._oob_readings()
+        costs, known = records.known, readings.known
         outcome = self.cut_.outcomes(readings, costs)
         if not known.all():
+            assert self.validation_ is not None
             assignment = self.validation_.assignment(self.members_, self._n_threads)
             by_all = self.reader_.read(assignment, costs, n_threads=self._n_threads)
             outcome = np.where(known, outcome, self.cut_.outcomes(by_all, costs))
@@ -474,7 +472,8 @@ class CostBaggingClassifier(EnsembleClassifier):
     @property
     def oob_decision_function_(self) -> Floats:
         """The shares of the classes for the training records, by the members that were not trained on them."""
-        return self._shares(self.cut_.scores(self._oob_readings()))
+        _, readings = self._oob_readings()
+        return self._shares(self.cut_.scores(readings))
 
     @property
     def oob_score_(self) -> float:

@@ -210,7 +210,6 @@ class CostBoostClassifier(EnsembleClassifier):
         acted = rule.uses_costs or sampled_by_cost or by_tree or self.member_ != "label"
         last, n_rounds = None, self.n_estimators
         if self._goes_on():
-            assert self._last_fit is not None
             self._check_warm_start(self._last_fit["log_weight"].size, len(records))
             last, rng = self._boosted(self._last_fit["log_weight"]), self._last_fit["rng"]
             n_rounds = self.n_estimators - len(last.members) if last.stop_reason == DONE else 0
