@@ -256,7 +256,7 @@ class CostBaggingClassifier(EnsembleClassifier):
                 base_rate=base_rate,
                 grown_by=sampler.grows_by if changes else "",
                 growth=float(np.mean([one.growth for one in made])),
-                trees=Trees.join(_given_away(made)),
+                trees=Trees.join(_given_away(made)),  # last: nothing is left of what was made
             )
             self._vote(sampler, self.members_.grown_by)
         else:
