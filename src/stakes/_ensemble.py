@@ -191,10 +191,12 @@ class EnsembleClassifier(MemberClassifier):
         check_is_fitted(self)
         return len(self.members_)
 
-    def __getitem__(self, number: int) -> Any:
+    def __getitem__(self, number: Any) -> Any:
         check_is_fitted(self)
         if isinstance(self.members_, ModelMembers):
             return self.members_.models[number]
+        if isinstance(number, slice):
+            return [self[each] for each in range(len(self))[number]]
         return self._tree_classifier(range(len(self))[number])
 
     def __iter__(self) -> Iterator[Any]:

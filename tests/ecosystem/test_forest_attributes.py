@@ -268,6 +268,8 @@ def test_an_ensemble_has_a_length_and_members_by_number(model: Any) -> None:
     fitted = clone(model).fit(X, Y)
     assert len(fitted) == len(fitted.estimators_) == len(list(fitted)) == len(fitted.members_)
     np.testing.assert_array_equal(fitted[-1].predict(X), fitted.estimators_[len(fitted) - 1].predict(X))
+    for some, expected in zip(fitted[-2:], list(fitted)[-2:], strict=True):
+        np.testing.assert_array_equal(some.predict(X), expected.predict(X))
     with pytest.raises(IndexError):
         fitted[len(fitted)]
 
