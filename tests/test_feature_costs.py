@@ -105,6 +105,7 @@ def test_files_of_all_kinds_say_the_same(tmp_path):
     [
         ("a.csv", "name,price\nage,1\n", "no column 'feature'"),
         ("a.csv", "feature,price\nage,1\nage,2\n", "'age' twice"),
+        ("a.csv", "feature,price\nage,1\ntsh,\n", "neither a price nor a group for 'tsh'"),
         ("a.json", "[1, 2]", "no prices by name"),
         ("a.json", "{", "cannot be read"),
         ("a.toml", "age = ", "cannot be read"),

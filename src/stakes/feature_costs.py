@@ -235,6 +235,8 @@ def _rows(rows: Iterable[Mapping[str, str | None]]) -> Iterator[tuple[str, Any]]
         name, price, group = (row["feature"] or "").strip(), row["price"], (row.get("group") or "").strip()
         if name in seen:
             raise CostsError(f"it has {name!r} twice")
+        if not (price or "").strip() and not group:
+            raise CostsError(f"it has neither a price nor a group for {name!r}: write 0 where a feature costs nothing")
         seen.add(name)
         groups = [part.strip() for part in group.split("+")] if group else None
         yield name, {"price": price, "group": groups}
