@@ -248,14 +248,17 @@ class MemberClassifier(CostClassifier):
         """Return the metadata that members are given with the records of `method`."""
         return self._routed(method, metadata).get("estimator", {})
 
+    def _training_readings(self, records: Records) -> Readings:
+        """Return the scores of training records, whose features are in the form that the members take."""
+        assignment = self.members_.assign(records.X, self._n_threads, self.reader_.members)
+        return self.reader_.read(assignment, records.known, n_threads=self._n_threads)
+
     def _warn_if_one_class(self, records: Records) -> None:
         """Warn if all training records are decided alike, and the mistakes that this makes cost something."""
         n = len(records)
         for rows in (np.arange(0, n, max(1, n // FIRST_LOOK)), np.arange(n)):
             some = records.take(rows)
-            assignment = self.members_.assign(some.X, self._n_threads, self.reader_.members)
-            readings = self.reader_.read(assignment, some.known, n_threads=self._n_threads)
-            outcome = self.cut_.outcomes(readings, some.known)
+            outcome = self.cut_.outcomes(self._training_readings(some), some.known)
             if outcome.any() and not outcome.all():
                 return
         if records.loss[records.positive != outcome[0]].sum() > 0:

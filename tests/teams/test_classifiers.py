@@ -31,7 +31,7 @@ from stakes import (
 from stakes.datasets import make_churn
 from stakes.decision.calibration import fit_calibration
 from stakes.decision.cuts import fit_cuts
-from stakes.exceptions import CostsNeededError, DecisionError, ModelFileError
+from stakes.exceptions import CostsNeededError, DecisionError, ModelFileError, OneClassWarning
 from stakes.metrics import make_cost_scorer, savings_score
 from stakes.teams.blends import Stack, Team
 
@@ -364,6 +364,27 @@ def test_sample_weights_reach_models_and_choice(kind):
     weight = np.where(X[:, 0] > 0, 1.0, 1e-3)
     weighted = clf.fit(X, y, fp_cost=fp, fn_cost=fn, sample_weight=weight).predict_proba(X)
     assert np.abs(weighted - fitted(kind).predict_proba(X)).max() > 0.05
+
+
+@BOTH
+@pytest.mark.parametrize("routing", [False, True])
+def test_models_that_vote_by_costs_are_handed_them_also_in_pipelines(kind, routing):
+    X, y, fp, fn = records()
+    forest = CostBaggingClassifier(n_estimators=5, decision=Decision(member="cost"), random_state=0)
+    blends = []
+    with sklearn.config_context(enable_metadata_routing=routing):
+        for model in (forest, make_pipeline(StandardScaler(), forest)):
+            clf = kind([("forest", model)], cv=2, random_state=0).fit(X, y, fp_cost=fp, fn_cost=fn)
+            blends.append(clf.predict_proba(X, fp_cost=fp, fn_cost=fn))
+    np.testing.assert_allclose(*blends)
+    assert not np.allclose(blends[0], clf.predict_proba(X, fp_cost=fp, fn_cost=fn[::-1]))
+
+
+@BOTH
+def test_a_blend_that_decides_all_alike_says_so(kind):
+    X, y, _, _ = records()
+    with pytest.warns(OneClassWarning, match="all 500 training records are decided to be positive"):
+        kind([("tree", CostTreeClassifier(max_depth=2))], cv=2, random_state=0).fit(X, y, fp_cost=1, fn_cost=1e4)
 
 
 @BOTH

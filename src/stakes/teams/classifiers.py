@@ -15,11 +15,11 @@ from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold, check_cv
 from sklearn.utils import Tags, get_tags
 from sklearn.utils.parallel import Parallel, delayed
-from sklearn.utils.validation import check_is_fitted, has_fit_parameter
+from sklearn.utils.validation import check_is_fitted
 
 from stakes._base import COST_NAMES, check_features
 from stakes._docs import documented
-from stakes._fitting import fit_model
+from stakes._fitting import fit_model, takes
 from stakes._member_classifier import MemberClassifier, ValidationRecords
 from stakes._members import NO_METADATA, ModelMembers
 from stakes._random import seeded
@@ -234,9 +234,16 @@ class BlendClassifier(MemberClassifier):
     ) -> tuple[Readings, Costs | None]:
         X = self._read(X, reset=False)
         costs = self._costs_of(X, X.shape[0], given, needed=needed)
+        return self._blended(X, costs, metadata), costs
+
+    def _training_readings(self, records: Records) -> Readings:
+        return self._blended(records.X, records.known)
+
+    def _blended(self, X: Any, costs: Costs | None, metadata: Mapping[str, Any] = NO_METADATA) -> Readings:
+        """Return the blend of the models' scores; `metadata` is by their names."""
         named = self.named_estimators_.items()
         scores = np.column_stack([_scores(model, self, X, costs, metadata.get(name)) for name, model in named])
-        return Readings({PROBABILITY: self.blend_(scores)}, {}), costs
+        return Readings({PROBABILITY: self.blend_(scores)}, {})
 
     def _contributions(
         self, X: Any, given: dict[str, Any], sampling: Sampling | None
@@ -332,7 +339,7 @@ def _trained(estimator: Any, blend: BlendClassifier, records: Records, seed: int
         fitted.set_params(random_state=seed)
     if "pos_label" in parameters:
         fitted.set_params(pos_label=blend.pos_label)
-    return fit_model(fitted, records, blend._class_labels, pass_costs=has_fit_parameter(fitted, "fp_cost"))
+    return fit_model(fitted, records, blend._class_labels, pass_costs=takes(fitted, "fp_cost"))
 
 
 def _scores(
@@ -345,8 +352,7 @@ def _scores(
 
 def _costs_for(model: Any, costs: Costs | None) -> dict[str, Any]:
     """Return the costs as a model takes them; nothing where it takes none."""
-    takes = costs is not None and has_fit_parameter(model, "fp_cost")
-    return {"fp_cost": costs.fp, "fn_cost": costs.fn} if takes and costs is not None else {}
+    return {"fp_cost": costs.fp, "fn_cost": costs.fn} if costs is not None and takes(model, "fp_cost") else {}
 
 
 @documented
@@ -372,7 +378,7 @@ class CostTeamClassifier(BlendClassifier):
         How many greedy searches, on bootstrapped records, are averaged.
     {blending}
     random_state : int, Generator, RandomState or None, default=None
-        Seed of the folds, of the search, and of the models that have none.
+        Seed of the folds, and of the models that have none. The bags of the search are always the same.
 
     Attributes
     ----------
