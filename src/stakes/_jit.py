@@ -31,9 +31,10 @@ def kernel(function: F) -> F:
 
 
 def borrowing(function: F) -> F:
-    """Compile a kernel that makes no arrays, and counts no references to those it is given.
+    """Compile a kernel that makes and returns no arrays, and counts no references to those it is given.
 
     Each that is taken out of a tuple is counted up and down, by atomic operations: more work than that on small nodes.
+    Making one is a compile error; an array that is returned would be counted down by the caller only.
     """
     return _compiled(function, _nrt=False)
 
