@@ -248,7 +248,9 @@ def _why_losing(n: int, limited: bool) -> str:
 def _overlaps(out: Path, path: Path) -> bool:
     """Return whether one of two files or folders is the other, or in the other."""
     one, other = out.resolve(), path.resolve()
-    return out.samefile(path) or one.is_relative_to(other) or other.is_relative_to(one)
+    if out.exists() and out.samefile(path):
+        return True
+    return not is_stream(out) and (one.is_relative_to(other) or other.is_relative_to(one))
 
 
 class _Task:
@@ -270,8 +272,8 @@ class _Task:
         self.needed = {name: known.get(name, "number") for name in dict.fromkeys([*self.kinds, *sorted(of_costs)])}
         self.keep = _kept(keep, columns, data.name, (*DECISION, *EXPECTED, *PAID, *self.reasons))
         self.unread = [name for name in columns if name not in self.needed and name not in self.keep]
-        if out.exists() and any(_overlaps(out, path) for path in data.paths):
-            raise StudyError(f"--out {out} is the records themselves: choose another name")
+        if any(_overlaps(out, path) for path in data.paths):
+            raise StudyError(f"--out {out} is the records themselves, or among them: choose another name")
         if out.exists() and out.samefile(model):
             raise StudyError(f"--out {out} is the model itself: choose another name")
         self.model = load(model)
