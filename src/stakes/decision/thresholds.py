@@ -14,7 +14,7 @@ from stakes.costs import LARGEST, SMALLEST, Costs, per_record
 from stakes.exceptions import CostsError, DecisionError
 
 __all__ = [
-    "Cut",
+    "BestCut",
     "ScoreCuts",
     "best_cut",
     "check_shares",
@@ -93,7 +93,7 @@ def check_shares(**limits: float | None) -> None:
             raise DecisionError(f"{name} must be a share between 0 and 1, got {limit!r}")
 
 
-class Cut(NamedTuple):
+class BestCut(NamedTuple):
     """A threshold, above which records are positive, and the total cost of deciding so."""
 
     threshold: float
@@ -106,7 +106,7 @@ def best_cut(
     cost_if_positive: NDArray[np.float64],
     *,
     limits: Iterable[tuple[NDArray[Any], float | None]] = (),
-) -> Cut:
+) -> BestCut:
     """Return the cheapest cut of scores whose costs are known: one sort and cumulative sums.
 
     An entry may stand for one record or for many with the same score (a leaf of a tree), and a score may occur in
@@ -125,9 +125,9 @@ def best_cut(
     >>> from stakes.decision.thresholds import best_cut
     >>> negatives = np.array([20.0, 5.0, 1.0])
     >>> best_cut(np.array([0.05, 0.45, 0.85]), np.array([10.0, 40.0, 50.0]), negatives)
-    Cut(threshold=0.25, cost=16.0)
+    BestCut(threshold=0.25, cost=16.0)
     >>> best_cut(np.array([0.05, 0.45, 0.85]), np.array([10.0, 40.0, 50.0]), negatives, limits=[(negatives, 0.1)])
-    Cut(threshold=0.65, cost=51.0)
+    BestCut(threshold=0.65, cost=51.0)
     """
     cuts = ScoreCuts(scores)
     # Two sums of non-negative numbers, one from each end: unlike a running difference, small totals stay exact.
@@ -139,7 +139,7 @@ def best_cut(
             cost[above / (above[0] or 1.0) > at_most] = np.inf
     least = cost.min()
     threshold = _middle_of_widest(cuts.scores, cost <= least * (1 + COST_TOLERANCE))
-    return Cut(threshold, float(least))
+    return BestCut(threshold, float(least))
 
 
 class ScoreCuts:
