@@ -59,8 +59,9 @@ CLASS_WEIGHT = Constraint(
 
 # A leaf probability is chosen on so many records at most, more would only take longer.
 MOST_TO_CHOOSE_BY = 100_000
-# Two outcomes are nearly always found among so many records; only otherwise all are decided on.
-FIRST_LOOK = 256
+# Two outcomes are nearly always found among so many records, or where one is rare among so many; only otherwise all are
+# decided on.
+LOOKS = (256, 4096)
 
 
 class ValidationRecords:
@@ -256,11 +257,14 @@ class MemberClassifier(CostClassifier):
     def _warn_if_one_class(self, records: Records) -> None:
         """Warn if all training records are decided alike, and the mistakes that this makes cost something."""
         n = len(records)
-        for rows in (np.arange(0, n, max(1, n // FIRST_LOOK)), np.arange(n)):
-            some = records.take(rows)
+        for most in (*LOOKS, n):
+            step = max(1, n // most)
+            some = records.take(np.arange(0, n, step))
             outcome = self.cut_.outcomes(self._training_readings(some), some.known)
             if outcome.any() and not outcome.all():
                 return
+            if step == 1:
+                break
         if records.loss[records.positive != outcome[0]].sum() > 0:
             warnings.warn(
                 f"all {n} training records are decided to be {'positive' if outcome[0] else 'negative'}: compare with "
