@@ -291,6 +291,7 @@ def test_cost_complexity_counts_prices_as_well():
         assert tree.members_.trees.nodes.feature[0] == feature
 
 
+@pytest.mark.compiled
 def test_a_whole_number_for_the_exponent_compiles_nothing_anew():
     data = some_records(60)
     data.fit(feature_costs=[1, 2, 3, 4], price_exponent=1.0)
