@@ -19,6 +19,11 @@ from stakes import (
 ENSEMBLES = {
     "bagging": (CostBaggingClassifier(n_estimators=7, random_state=0), 274),
     "weighted": (CostBaggingClassifier(n_estimators=7, weighted=True, random_state=0), 307),
+    # As dm-wbg has them: probabilities without the share of weights.
+    "weighted, corrected": (
+        CostBaggingClassifier(n_estimators=7, weighted=True, prior_correction=True, random_state=0),
+        274,
+    ),
     "models": (CostBaggingClassifier(LogisticRegression(), n_estimators=5, random_state=0), 70),
     "tree": (CostTreeClassifier(max_depth=4, validation=0.3, random_state=0), 41),
     "boosting": (CostBoostClassifier(n_estimators=7, validation=0.3, random_state=0), 38),

@@ -90,7 +90,8 @@ def _decisions(estimator: Any) -> Iterator[Decision]:
         return _of_models(len(members) if votes.voting else 1, members.has_probabilities)
     # Without synthetic records there is nothing to shrink.
     leaves = [name for name, leaf in LEAVES.items() if members.growth > 1 or leaf.smoothing is not shrunk]
-    return _of_weighted_trees(leaves) if members.weighted else _of_trees(len(members), leaves)
+    # Where the share of weights is taken out of the probabilities, votes do not count weights either.
+    return _of_weighted_trees(leaves) if votes.by_node else _of_trees(len(members), leaves)
 
 
 def _votes(leaves: list[str]) -> Votes:
