@@ -16,7 +16,7 @@ from stakes._typing import Bools, Floats
 from stakes.costs import Costs, rounded
 from stakes.exceptions import SamplingError
 
-__all__ = ["Records"]
+__all__ = ["LARGEST_LOG_RATIO", "Records"]
 
 # The logarithm of a ratio of costs where one of them is zero.
 LARGEST_LOG_RATIO = log(1e15)
@@ -102,10 +102,18 @@ class Records:
     @cached_property
     def log_cost_ratio(self) -> Floats:
         """ln(C_FN / C_FP), and 0 where both are zero; where one of them is, beyond any real ratio."""
-        with np.errstate(divide="ignore", invalid="ignore"):
-            fp, fn = (np.log(cost) for cost in self.costs.arrays(len(self)))
-            ratio = fn - fp
-        return np.clip(np.where(np.isnan(ratio), 0.0, ratio), -LARGEST_LOG_RATIO, LARGEST_LOG_RATIO)
+        return _log_ratio(*self.costs.arrays(len(self)))
+
+    @property
+    def log_mean_cost_ratio(self) -> float:
+        """The same of the mean costs of the classes: of a miss for positives, of a false alarm for negatives."""
+        fp, fn = (np.average(self.cost[rows], weights=self.weights[rows]) for rows in (~self.positive, self.positive))
+        return float(_log_ratio(fp, fn))
+
+    @property
+    def weights(self) -> Floats:
+        """How often each record counts."""
+        return np.ones(len(self)) if self.weight is None else self.weight
 
     @cached_property
     def cost_levels(self) -> tuple[Floats, NDArray[np.intp]]:
@@ -162,3 +170,9 @@ class Records:
 def _is_of(value: Any, records: Records) -> bool:
     """Return whether metadata has a value for each record."""
     return hasattr(value, "__len__") and not isinstance(value, str | Mapping) and len(value) == len(records)
+
+
+def _log_ratio(fp: Any, fn: Any) -> Any:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = np.log(fn) - np.log(fp)
+    return np.clip(np.where(np.isnan(ratio), 0.0, ratio), -LARGEST_LOG_RATIO, LARGEST_LOG_RATIO)

@@ -317,6 +317,44 @@ def test_adac2_by_roots_is_asymmetric_boosting_where_costs_are_constant(records:
     assert_array_equal(adac2.predict(X), asymmetric.predict(X))
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+def test_payments_of_nothing_take_the_ratio_of_the_classes_in_asymmetric_boosting(
+    records: tuple[Any, Any], weighted: bool
+) -> None:
+    X, y = records
+    rng = np.random.default_rng(5)
+    fp, fn = rng.lognormal(1, 0.5, y.size), rng.lognormal(2, 0.8, y.size)
+    weight = rng.choice([1.0, 2.0], y.size) if weighted else np.ones(y.size)
+    means = [np.average(cost[y == side], weights=weight[y == side]) for cost, side in ((fp, 0), (fn, 1))]
+    free = np.flatnonzero(y == 0)[::10]
+    none, mean = fn.copy(), fn.copy()
+    none[free], mean[free] = 0.0, fp[free] * means[1] / means[0]
+    one, other = (
+        CostBoostClassifier(variant="asymmetric", n_estimators=20).fit(
+            X, y, fp_cost=fp, fn_cost=cost, sample_weight=weight
+        )
+        for cost in (none, mean)
+    )
+    assert one.n_rounds_ == 20
+    assert_allclose(one.estimator_weights_, other.estimator_weights_, rtol=1e-9)
+
+
+@pytest.mark.parametrize("params", [{"sampling": "over"}, {"sampling": "cpr"}, {"decision": Decision(member="cost")}])
+@pytest.mark.filterwarnings("ignore::stakes.exceptions.ClassMeansWarning")
+def test_records_that_cost_nothing_do_not_shape_members_that_know_of_costs(
+    records: tuple[Any, Any], params: dict[str, Any]
+) -> None:
+    X, y = records
+    fp, fn = np.random.default_rng(6).lognormal(1, 0.8, (2, y.size))
+    free = np.arange(0, y.size, 7)
+    alphas = []
+    for least in (0.0, 1e-13):
+        fp[free] = fn[free] = least
+        model = CostBoostClassifier(n_estimators=20, random_state=0, **params).fit(X, y, fp_cost=fp, fn_cost=fn)
+        alphas.append(model.estimator_weights_)
+    assert_allclose(*alphas, rtol=1e-6)
+
+
 @pytest.mark.parametrize("unit", [0.01, pytest.param(100.0, marks=pytest.mark.slow)])
 @each_case
 @each_kind_of_cost

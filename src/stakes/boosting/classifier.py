@@ -439,7 +439,7 @@ def _amounts(records: Records, draws: Draws | None, member: str) -> Floats | Non
         amount = np.where(known > 0, records.cost / np.where(known > 0, known, 1.0), 1.0)
     if member != "label":
         amount = amount * np.add(*records.costs.arrays(len(records)))
-    return np.where(amount > 0, amount / amount.max(), 1.0) if amount.any() else np.ones_like(amount)
+    return amount / amount.max() if amount.any() else np.ones_like(amount)
 
 
 def _cast_signs(votes: Floats, assignment: LeafAssignment, positive: NDArray[Any]) -> None:

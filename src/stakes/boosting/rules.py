@@ -34,7 +34,7 @@ from scipy.special import logsumexp
 
 from stakes._rows import RECORDS_PER_PART
 from stakes._typing import Floats
-from stakes.records import Records
+from stakes.records import LARGEST_LOG_RATIO, Records
 
 __all__ = ["RULES", "AdaBoost", "Rule", "make_rule", "total"]
 
@@ -141,7 +141,10 @@ class AdaBoost(Rule):
 
     def focus(self, records: Records) -> Floats | None:
         """Return the logarithms of the amounts, so that members are fitted to what they are judged by."""
-        return np.log(self.amounts) if self._by_cost and self.amounts is not None else None
+        if self.amounts is None or not self._by_cost:
+            return None
+        with np.errstate(divide="ignore"):
+            return np.log(self.amounts)
 
     def vote_weight(self, records: Records, weight: Floats, margin: Floats) -> float:
         """1/2 ln((1 - eps) / eps)."""
@@ -254,8 +257,16 @@ class Asymmetric(Rule):
     spreads_costs = True
 
     def start(self, records: Records) -> Floats:
-        """(C_FN / C_FP)^(1/2m) for positives, and the inverse for negatives."""
-        return records.sign * records.log_cost_ratio / (2 * self.n_rounds)
+        """(C_FN / C_FP)^(1/2m) for positives, and the inverse for negatives.
+
+        A record whose mistake costs something, and the opposite one nothing, has no ratio. It takes that of the mean
+        costs of the classes: as the limit of ratios, a payment of nothing would weigh more than all others together.
+        """
+        log_ratio = records.sign * records.log_cost_ratio
+        endless = log_ratio >= LARGEST_LOG_RATIO
+        if endless.any():
+            log_ratio[endless] = (records.sign * records.log_mean_cost_ratio)[endless]
+        return log_ratio / (2 * self.n_rounds)
 
     def step(self, records: Records, alpha: float, margin: Floats) -> Floats:
         """-alpha y* h*, and the initial weight once more."""
@@ -422,8 +433,7 @@ class CSAB(AdaC1):
 
     def start(self, records: Records) -> Floats:
         """w+ = 1/N+, w- = 1/N-."""
-        weight = np.ones(len(records)) if records.weight is None else records.weight
-        positive, negative = (weight[of_class].sum() for of_class in (records.positive, ~records.positive))
+        positive, negative = (records.weights[rows].sum() for rows in (records.positive, ~records.positive))
         return -np.log(np.where(records.positive, positive, negative))
 
     def vote_weight(self, records: Records, weight: Floats, margin: Floats) -> float:
