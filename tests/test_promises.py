@@ -118,6 +118,16 @@ def test_costs_act_by_default_in_any_currency_and_in_the_right_direction(method:
     check(method, "5%", by_record=method.costs == "record", currencies=(0.01,))
 
 
+# Weights of boosting multiply from round to round; other ensembles differ more by what they draw.
+@pytest.mark.parametrize("method", [method for method in PLAIN if method.family == "boosting"], ids=lambda m: m.name)
+def test_a_few_payments_of_nothing_change_little(method: Method) -> None:
+    data = make("5%", by_record=True)
+    free = np.random.default_rng(0).random(data.y.size) < 0.02
+    some = data._replace(costs=Costs(fp=data.costs.fp, fn=np.where(free, 0.0, data.costs.fn)))
+    best_without = min(cost_of(False, data), cost_of(True, data))
+    assert cost_of(decide(method, some), data) - cost_of(decide(method, data), data) < 0.15 * best_without
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("by_record", [False, True], ids=["constant", "record"])
 @pytest.mark.parametrize("kind", KINDS)
