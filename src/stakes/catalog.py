@@ -126,7 +126,7 @@ class MethodTable(Sequence[Method]):
     >>> "dm-cprbg" in methods.names
     True
     >>> methods.filter(family="boosting", needs_costs=True).names
-    ['ub', 'csb0', 'csb1', 'csb2', 'adamec', 'cab', 'dab']
+    ['ub', 'csb0', 'csb1', 'csb2', 'csa', 'adamec', 'cab', 'dab']
     """
 
     def __init__(self, methods: Sequence[Method]) -> None:
@@ -315,9 +315,9 @@ def _boosting(rules: Rules) -> Iterator[Method]:
             name=name,
             family="boosting",
             description=description,
-            when=("during",) if rule.uses_costs else (),
+            when=() if not rule.uses_costs else ("during", "after") if rule.threshold == "cost" else ("during",),
             costs="record" if rule.uses_costs else "none",
-            needs_costs=rule.cast in CAST_BY_COST,
+            needs_costs=rule.cast in CAST_BY_COST or rule.threshold == "cost",
             make=replace(_boosting_of_trees, own={"variant": variant}, decision={} if rule.uses_costs else IGNORES),
         )
     votes, calibrated = {"output": "vote", "threshold": "cost"}, {"calibration": "platt", "threshold": "cost"}

@@ -192,7 +192,8 @@ def test_default_decision_is_half_where_costs_act_in_training_and_by_calibrated_
     assert default() == Decision(calibration="logistic", threshold="cost")
     tuned = {"uboost", "adacost", "csb0", "csb1", "csb2"}
     assert all(default(variant=variant) == Decision(threshold="tuned") for variant in tuned)
-    assert all(default(variant=variant) == HALF for variant in RULES.keys() - tuned - {"adaboost", "m2"})
+    assert default(variant="csab") == Decision(calibration="platt", threshold="cost")
+    assert all(default(variant=variant) == HALF for variant in RULES.keys() - tuned - {"adaboost", "m2", "csab"})
     assert default(sampling="under") == HALF
     assert default(estimator=CostTreeClassifier(criterion="cost", max_depth=1)) == HALF
 

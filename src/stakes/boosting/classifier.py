@@ -194,7 +194,7 @@ class CostBoostClassifier(EnsembleClassifier):
 
     @property
     def _tunes_by_default(self) -> bool:
-        return self.decision is None and self._rule().threshold == "tuned"
+        return self.decision is None and _default_of(self._rule()).needs_validation
 
     def _train(self, records: Records, X: Any, rng: np.random.Generator) -> ValidationRecords | None:
         self._warn_of_ignored_parameters()
@@ -248,7 +248,7 @@ class CostBoostClassifier(EnsembleClassifier):
             acted = any(getattr(model, "costs_acted_", False) for model in self.members_.models)
         self.default_decision_ = Decision(member=self.member_, calibration="logistic", threshold="cost")
         if acted:
-            self.default_decision_ = Decision(member=self.member_, threshold=rule.threshold)
+            self.default_decision_ = _default_of(rule, self.member_)
         return ValidationRecords(records) if self._tunes_by_default else None
 
     def _boosted(self, log_weight: Floats) -> Boosted:
@@ -447,6 +447,11 @@ def _cast_signs(votes: Floats, assignment: LeafAssignment, positive: NDArray[Any
     of_leaf, ids = 2.0 * positive - 1.0, assignment.ids[:, 0]
     for rows in parts(ids.size):
         votes[rows] = of_leaf.take(ids[rows])
+
+
+def _default_of(rule: Rule, member: str = "label") -> Decision:
+    """Return the default decision where costs act in training."""
+    return Decision(member=member, calibration=rule.calibration, threshold=rule.threshold)
 
 
 def _votes(rule: Rule, alpha: Floats) -> Votes:

@@ -92,6 +92,8 @@ class Rule:
     """Whether margins are confidences, 2 P+ - 1 at the leaf times y*, and not 1 and -1."""
     threshold: ClassVar[str] = "half"
     """The threshold of the default decision where costs act in training: "tuned" for rules that count them twice."""
+    calibration: ClassVar[str | None] = None
+    """The calibration of that decision."""
     spreads_costs: ClassVar[bool] = False
     """Whether `n_rounds` enters the formulas, so that no rounds can be added."""
 
@@ -428,8 +430,12 @@ class AdaC3(AdaC2):
 class CSAB(AdaC1):
     """Cost-sensitive AdaBoost: the alpha that minimises the cost-sensitive exponential loss.
 
-    Costs are scaled: only their products with alpha enter.
+    Costs are scaled: only their products with alpha enter. Votes count the sizes of the classes besides the costs,
+    which is too much where positives are rare: they are calibrated, and decide by T_cs.
     """
+
+    calibration = "platt"
+    threshold = "cost"
 
     def start(self, records: Records) -> Floats:
         """w+ = 1/N+, w- = 1/N-."""
