@@ -130,15 +130,16 @@ def leaf_probabilities(trees: Trees, leaf: str, *, weighted: bool = False, growt
     (array([0.  , 0.75]), array([0.3       , 0.64285714]))
     """
     _, smoothing, curtailed, or_positives = LEAVES[leaf]
-    roots = trees.roots[trees.tree_of_leaf]
+    tree = trees.tree_of_leaf
     amount = trees.nodes.weights if weighted else trees.nodes.counts
-    at_root = amount[roots].sum(axis=1)
-    base_rate = np.divide(amount[roots, 1], at_root, out=np.zeros(roots.size), where=at_root > 0)
-    node = _curtailed(trees, _m(base_rate), or_positives) if curtailed else trees.leaves
-    unit = np.ones(roots.size)
+    at_root = amount[trees.roots].sum(axis=1)
+    base_rate = np.divide(amount[trees.roots, 1], at_root, out=np.zeros(len(trees)), where=at_root > 0)
+    node = _curtailed(trees, _m(base_rate)[tree], or_positives) if curtailed else trees.leaves
+    unit = np.ones(len(trees))
     if weighted:
-        np.divide(at_root, trees.nodes.counts[roots].sum(axis=1), out=unit, where=at_root > 0)
-    return smoothing(Counted(amount[node, 1] / unit, amount[node].sum(axis=1) / unit, base_rate, growth))
+        np.divide(at_root, trees.nodes.counts[trees.roots].sum(axis=1), out=unit, where=at_root > 0)
+    positive, total = amount[node, 1], amount[node, 0] + amount[node, 1]
+    return smoothing(Counted(positive / unit[tree], total / unit[tree], base_rate[tree], growth))
 
 
 def _m(base_rate: Floats) -> Floats:

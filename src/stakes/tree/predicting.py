@@ -39,19 +39,28 @@ def pack(nodes: Nodes) -> Uint64s:
 
     A leaf is a node that sends all records to the left, and is its own left child: records stay there.
     """
-    splits = nodes.feature >= 0
-    missing_left = np.where(splits, nodes.missing_left, 1)
-    child = np.where(splits, nodes.left, np.arange(splits.size)).astype(np.uint64)
-    feature = np.where(splits, nodes.feature, 0).astype(np.uint64)
-    # Missing values have bin 0. Where they go right, one is taken off every bin, and 0 turns into 255.
-    threshold = np.where(missing_left, nodes.threshold, np.maximum(nodes.threshold, 1) - 1)
-    room = np.where(splits, BINS - 1 - threshold.astype(np.int64), 0).astype(np.uint64)
-    flags = (
-        np.where(missing_left, 0, MISSING_RIGHT)
-        | np.where(nodes.category_set >= 0, CATEGORICAL, 0)
-        | np.where(splits, 0, LEAF)
-    )
-    return child << CHILD | room << THRESHOLD | flags.astype(np.uint64) | feature
+    packed = np.empty(nodes.feature.size, np.uint64)
+    _pack(nodes.feature, nodes.threshold, nodes.missing_left, nodes.left, nodes.category_set, packed)
+    return packed
+
+
+@kernel
+def _pack(
+    feature: Int32s, threshold: Bytes, missing_left: Bytes, left: Int32s, category_set: Int32s, packed: Uint64s
+) -> None:
+    for node in range(packed.shape[0]):
+        if feature[node] < 0:
+            packed[node] = np.uint64(node) << CHILD | LEAF
+            continue
+        cut = int(threshold[node])
+        word = np.uint64(left[node]) << CHILD | np.uint64(feature[node])
+        if not missing_left[node]:
+            # Missing values have bin 0. Where they go right, one is taken off every bin, and 0 turns into 255.
+            cut = max(cut, 1) - 1
+            word |= MISSING_RIGHT
+        if category_set[node] >= 0:
+            word |= CATEGORICAL
+        packed[node] = word | np.uint64(BINS - 1 - cut) << THRESHOLD
 
 
 @kernel

@@ -82,7 +82,8 @@ class Trees:
     @cached_property
     def tree_of_leaf(self) -> Indices:
         """The tree that each leaf belongs to."""
-        return np.searchsorted(self.roots, self.leaves, side="right") - 1
+        first = np.searchsorted(self.leaves, self.roots)
+        return np.repeat(np.arange(len(self)), np.diff(first, append=self.leaves.size))
 
     @cached_property
     def depth(self) -> Int32s:
