@@ -9,7 +9,8 @@ repeat, because a single test set of few positives says little: of 25, each is w
 the cost of acting on none that is saved, on test records, averaged over repeats; in brackets is the standard error of
 that mean. Acting on all is the other policy without a model, and every cost-sensitive name has to be better than both.
 
-The paper's winners are compared with the best of all names. The best of many on the same records is partly luck; so in
+The paper's winners, the names in its tables of best models, are compared with the best of all names: each by itself,
+and the best of them, which is another one on other data. The best of many on the same records is partly luck; so in
 each repeat the name is taken that is best in the others, and with one repeat nothing is compared.
 
 With --hindsight, the members of the winners are also decided by every decision that they take. The one that is best on
@@ -32,11 +33,10 @@ from stakes.datasets import Split, SplitPlan
 from stakes.exceptions import StakesWarning
 from stakes.metrics import cost_reduction
 from stakes.paper.protocol import PAPER_METHODS
+from stakes.paper.published import PUBLISHED
 from stakes.study import StudyData
 
 PAPERS_SPLIT = SplitPlan(4508, 1127, 1408)
-# The models of the paper's tables: the first three of churn, then marketing, then fraud.
-WINNERS = ("acost", "asb", "dm-bg", "dm-rdf", "dm-upbg", "dm-uprdf", "dm-oprdf")
 ALL = "acting on all"
 
 
@@ -45,6 +45,12 @@ def names() -> list[str]:
     methods = list_methods()
     papers = [method for method in methods if method.name.removeprefix("dm-") in (*PAPER_METHODS, "cab")]
     return [method.name for method in papers if method.costs != "none"]
+
+
+def winners() -> list[str]:
+    """Return those of the names that are in the paper's tables of best models, in the order of the tables."""
+    known = names()
+    return [name for name in dict.fromkeys(row.name for row in PUBLISHED) if name in known]
 
 
 class Found(NamedTuple):
@@ -103,11 +109,11 @@ def _fitted(name: str, data: StudyData, split: Split, trees: int) -> Any:
     )  # fmt: skip
 
 
-def behind(saved: Mapping[str, np.ndarray], name: str) -> np.ndarray:
-    """Return how far a name is behind the best one in each repeat, which is the best on average in all others."""
+def best_of(saved: Mapping[str, np.ndarray]) -> np.ndarray:
+    """Return what the best name has in each repeat, which is the one that is best on average in all others."""
     every = np.stack(list(saved.values()))
     others = every.sum(axis=1, keepdims=True) - every
-    return every[others.argmax(axis=0), np.arange(every.shape[1])] - saved[name]
+    return every[others.argmax(axis=0), np.arange(every.shape[1])]
 
 
 def mean_and_error(values: np.ndarray, digits: int = 2) -> str:
@@ -142,10 +148,12 @@ def main() -> None:
         print(f"  {above}; not: {', '.join(beaten) or '-'}")
         best = max(found, key=lambda method: found[method].mean())
         print(f"  best {best} with {found[best].mean():.2f}", flush=True)
-        if options.repeats > 1:
-            distances = (f"{w} {mean_and_error(behind(found, w), 1)}" for w in WINNERS if w in found)
+        papers = {name: found[name] for name in winners() if name in found}
+        if options.repeats > 1 and papers:
+            compared = papers | {"the best of them": best_of(papers)}
+            distances = (f"{name} {mean_and_error(best_of(found) - saved, 1)}" for name, saved in compared.items())
             print(f"  the paper's winners are behind by {', '.join(distances)}", flush=True)
-        for name in WINNERS if options.hindsight else ():
+        for name in papers if options.hindsight else ():
             saved, description = best_by_hindsight(data, name, options.trees, options.repeats)
             print(f"  {name:14s} by hindsight {mean_and_error(saved)}: {description}", flush=True)
 

@@ -21,7 +21,7 @@ import pytest
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))
 
-from benchmarks import guard, prices  # noqa: E402
+from benchmarks import guard, names, prices  # noqa: E402
 from benchmarks.cases import Limits, Unavailable, others  # noqa: E402
 from benchmarks.contenders import OURS, PEERS, Setting, rounds_made  # noqa: E402
 from benchmarks.data import PROBLEMS, make_problem, make_records  # noqa: E402
@@ -406,3 +406,14 @@ class TestPrices:
     def test_the_time_that_prices_take_is_a_ratio(self) -> None:
         *_, gini, cost = prices.speed(300, 2, Effort(least=1, most=1))
         assert all(float(line.split("|")[2]) > 0 for line in (gini, cost))
+
+
+class TestNames:
+    def test_the_best_name_is_chosen_by_what_is_saved_in_the_other_repeats(self) -> None:
+        saved = {"lucky once": np.array([9.0, 1.0, 1.0]), "steady": np.array([2.0, 2.0, 2.0])}
+        assert names.best_of(saved).tolist() == [2.0, 1.0, 1.0]
+
+    def test_the_papers_winners_are_cost_sensitive_names_of_its_tables(self) -> None:
+        winners = names.winners()
+        assert {"acost", "asb", "dm-rf", "dm-cprbg"} <= set(winners) <= set(names.names())
+        assert not {"tree", "ab", "rdf"} & set(winners)  # they ignore costs by default
