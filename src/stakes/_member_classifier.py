@@ -192,7 +192,7 @@ class MemberClassifier(CostClassifier):
         """
         self._check_parameters()
         routed = self._metadata("fit", metadata)
-        X, positive = self._check_container(X), self._encode(y)
+        X, positive = X if is_documents(X) else check_table(X), self._encode(y)
         check_consistent_length(X, positive)
         n = positive.size
         given = {"fp_cost": fp_cost, "fn_cost": fn_cost, "tp_cost": tp_cost, "tn_cost": tn_cost}
@@ -228,7 +228,7 @@ class MemberClassifier(CostClassifier):
             self.validation_ = ValidationRecords(train, in_training=True) if self.validation is None else made
         elif made is not None and made.out_of_bag is not None:
             self._also_unseen = made
-        self._decide_by(self._asked())
+        self._decide_by(self.decision)
         self._warn_if_one_class(train)
         return self
 
@@ -241,18 +241,9 @@ class MemberClassifier(CostClassifier):
         except ValueError:
             return None
 
-    def _check_container(self, X: Any) -> Any:
-        """Return `X` if it has rows and columns, as an array if it is a list of rows."""
-        return check_table(X)
-
     def _metadata(self, method: str, metadata: dict[str, Any]) -> dict[str, Any]:
         """Return the metadata that members are given with the records of `method`."""
         return self._routed(method, metadata).get("estimator", {})
-
-    def _training_readings(self, records: Records) -> Readings:
-        """Return the scores of training records, whose features are in the form that the members take."""
-        assignment = self.members_.assign(records.X, self._n_threads, self.reader_.members)
-        return self.reader_.read(assignment, records.known, n_threads=self._n_threads)
 
     def _warn_if_one_class(self, records: Records) -> None:
         """Warn if all training records are decided alike, and the mistakes that this makes cost something."""
@@ -260,7 +251,7 @@ class MemberClassifier(CostClassifier):
         for most in (*LOOKS, n):
             step = max(1, n // most)
             some = records.take(np.arange(0, n, step))
-            outcome = self.cut_.outcomes(self._training_readings(some), some.known)
+            outcome = self.cut_.outcomes(self._readings(self.reader_, some.X, some.known), some.known)
             if outcome.any() and not outcome.all():
                 return
             if step == 1:
@@ -272,14 +263,6 @@ class MemberClassifier(CostClassifier):
                 OneClassWarning,
                 stacklevel=3,
             )
-
-    def _asked(self) -> Decision | None:
-        """Return the decision that the parameters ask for."""
-        return self.decision
-
-    def _ask(self, decision: Decision | None) -> None:
-        """Set the parameters so that they ask for a decision."""
-        self.decision = decision
 
     @property
     def _class_weight(self) -> Any:
@@ -301,8 +284,7 @@ class MemberClassifier(CostClassifier):
 
     def _needs_validation(self, positive: Bools) -> bool:
         """Whether records must be held out when it is left to the classifier, by the classes of those that count."""
-        decision = self._asked()
-        return decision is not None and decision.needs_validation
+        return self.decision is not None and self.decision.needs_validation
 
     def _split(
         self, positive: Bools, weight: Floats | None, *, explicit: bool, rng: np.random.Generator
@@ -622,7 +604,7 @@ class MemberClassifier(CostClassifier):
         if cut is not None and (decision is None or self._settled(cut.decision) != self._settled(decision)):
             raise DecisionError(f"cut= was chosen for {cut.decision!r}, and not for {decision!r}")
         other = copy.copy(self)
-        other._ask(decision)
+        other.decision = decision
         other._check_parameters()
         other._decide_by(decision, cut, max_fpr=max_fpr, max_acted=max_acted)
         return other
@@ -641,27 +623,34 @@ class MemberClassifier(CostClassifier):
         metadata: Mapping[str, Any] = NO_METADATA,
     ) -> tuple[Readings, Costs | None]:
         """Return the scores of records, and their costs, which must be known where they are `needed`."""
-        features, members, n_threads = self._read(X, reset=False), self.members_, self._n_threads
-        readings = reader.read_mean(members, features, n_threads) if isinstance(members, TreeMembers) else None
-        if readings is not None:
-            return readings, self._costs_of(X, len(readings), given, needed=needed)
+        features = self._read(X, reset=False)
+        n = features.shape[0] if hasattr(features, "shape") else len(features)
+        costs = self._costs_of(X, n, given, needed=needed or reader.needs_costs)
+        return self._readings(reader, features, costs, metadata), costs
+
+    def _readings(
+        self, reader: Reader, features: Any, costs: Costs | None, metadata: Mapping[str, Any] = NO_METADATA
+    ) -> Readings:
+        """Return the scores of records, whose features are in the form that the members take."""
+        members, n_threads = self.members_, self._n_threads
+        means = reader.read_mean(members, features, n_threads) if isinstance(members, TreeMembers) else None
+        if means is not None:
+            return means
         assignment = members.assign(features, n_threads, reader.members, metadata)
-        costs = self._costs_of(X, assignment.ids.shape[0], given, needed=needed or reader.needs_costs)
-        return reader.read(assignment, costs, n_threads=n_threads), costs
+        return reader.read(assignment, costs, n_threads=n_threads)
 
     def _contributions(
         self, X: Any, given: dict[str, Any], sampling: Sampling | None
     ) -> tuple[Contributions | None, Costs | None]:
         features, reader, cut = self._read(X, reset=False), self.reader_, self.cut_
         costs = self._costs_to_explain(X, X.shape[0], given, needed=reader.needs_costs)
-        members, n_features, n_threads = self.members_, self.n_features_in_, self._n_threads
+        members, n_features = self.members_, self.n_features_in_
         if isinstance(members, TreeMembers):
-            options = {"n_features": n_features, "n_threads": n_threads}
+            options = {"n_features": n_features, "n_threads": self._n_threads}
             return tree_contributions(members, reader, cut, features, costs, **options), costs
 
         def score(mixed: Any, rows: NDArray[np.intp]) -> Floats:
-            assignment = members.assign(mixed, n_threads, reader.members)
-            return cut.scores(reader.read(assignment, None if costs is None else costs[rows], n_threads=n_threads))
+            return cut.scores(self._readings(reader, mixed, None if costs is None else costs[rows]))
 
         if cut.decision.output == "average":
             found = mean_contributions(members, features, n_features)

@@ -107,6 +107,9 @@ class CostDecisionClassifier(MemberClassifier):
         decision = decision or self._default_decision()
         self.calibration, self.threshold = decision.calibration, decision.threshold
 
+    # Two parameters say here what is one in other classifiers.
+    decision = property(_asked, _ask)
+
     def _check_parameters(self) -> None:
         super()._check_parameters()
         if self.weighted and (self.prefit or not takes(self.estimator, "sample_weight")):
@@ -125,11 +128,8 @@ class CostDecisionClassifier(MemberClassifier):
         # What a prefit estimator is shown in fit are validation records.
         return not self.prefit and super()._needs_validation(positive)
 
-    def _check_container(self, X: Any) -> Any:
-        # Texts and dicts are for the estimator to make features of.
-        return X if is_documents(X) else super()._check_container(X)
-
     def _read(self, X: Any, *, reset: bool) -> Any:
+        # Texts and dicts are for the estimator to make features of.
         return X if is_documents(X) else check_features(self, X, reset=reset)
 
     def _train(self, records: Records, X: Any, rng: np.random.Generator) -> ValidationRecords | None:

@@ -231,7 +231,7 @@ def fit_pool(classifier: CostBaggingClassifier, pool: Pool, validation: Records)
     )
     classifier._vote(sampler, classifier.members_.grown_by)
     classifier._last_fit = classifier.background_ = None
-    classifier._decide_by(classifier._asked())
+    classifier._decide_by(classifier.decision)
     return classifier
 
 

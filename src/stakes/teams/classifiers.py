@@ -223,26 +223,12 @@ class BlendClassifier(MemberClassifier):
         assert isinstance(self.validation_, OutOfFold)
         return Readings({PROBABILITY: self.validation_.probability(self._fit_blend)}, {})
 
-    def _read_by(
-        self,
-        reader: Reader,
-        X: Any,
-        given: dict[str, Any],
-        *,
-        needed: bool,
-        metadata: Mapping[str, Any] = NO_METADATA,
-    ) -> tuple[Readings, Costs | None]:
-        X = self._read(X, reset=False)
-        costs = self._costs_of(X, X.shape[0], given, needed=needed)
-        return self._blended(X, costs, metadata), costs
-
-    def _training_readings(self, records: Records) -> Readings:
-        return self._blended(records.X, records.known)
-
-    def _blended(self, X: Any, costs: Costs | None, metadata: Mapping[str, Any] = NO_METADATA) -> Readings:
-        """Return the blend of the models' scores; `metadata` is by their names."""
+    def _readings(
+        self, reader: Reader, features: Any, costs: Costs | None, metadata: Mapping[str, Any] = NO_METADATA
+    ) -> Readings:
+        # The metadata is by the names of the models.
         named = self.named_estimators_.items()
-        scores = np.column_stack([_scores(model, self, X, costs, metadata.get(name)) for name, model in named])
+        scores = np.column_stack([_scores(model, self, features, costs, metadata.get(name)) for name, model in named])
         return Readings({PROBABILITY: self.blend_(scores)}, {})
 
     def _contributions(
