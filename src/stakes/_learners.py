@@ -85,18 +85,18 @@ class ModelLearner:
         weigh: Weigh | None,
         rng: np.random.Generator,
         *,
-        columns: NDArray[np.intp] | None = None,
+        features: Int32s | None = None,
     ) -> Any:
         """Return a model fitted to a sample, each record as often as it was drawn; to all records if that is None.
 
-        `columns` are the features that it is shown, all by default.
+        `features` are those that it is shown, all by default.
         """
         records, times = _expanded(self.records, sample)
         weight = records.weight if weigh is None else weigh(records, times)
         if times is not None:
             rows = drawn_rows(times, records.X.shape[1])
             records, weight = records.take(rows), None if weight is None else weight[rows]
-        X = records.X if columns is None else take_columns(records.X, columns)
+        X = records.X if features is None else take_columns(records.X, features)
         pass_costs = self.pass_costs and takes(self.estimator, "fp_cost")
         records = replace(records, X=X, weight=weight)
         return fit_model(seeded(self.estimator, rng), records, self.labels, pass_costs=pass_costs)

@@ -182,7 +182,7 @@ class ModelMembers:
 
     models: list[Any]
     positive: Any
-    columns: Sequence[NDArray[np.intp]] | None = None
+    columns: Sequence[NDArray[np.integer]] | None = None
     base_rate: float | None = None
     sampled_rates: Floats | None = None
 
@@ -199,6 +199,11 @@ class ModelMembers:
     def has_probabilities(self) -> bool:
         """Whether all models have probabilities; those without have labels only."""
         return all(hasattr(model, "predict_proba") for model in self.models)
+
+    @property
+    def costs_acted(self) -> bool:
+        """Whether costs acted in the training of one of the models."""
+        return any(getattr(model, "costs_acted_", False) for model in self.models)
 
     @property
     def prior(self) -> Prior | None:

@@ -75,7 +75,7 @@ def fresh_index(X: Any) -> Any:
     return nw.maybe_reset_index(table).to_native() if isinstance(table, nw.DataFrame | nw.Series) else X
 
 
-def take_columns(X: Any, columns: NDArray[np.intp]) -> Any:
+def take_columns(X: Any, columns: NDArray[np.integer]) -> Any:
     """Return some columns of an array, a sparse matrix or a data frame."""
     frame = nw.from_native(X, eager_only=True, pass_through=True)
     if isinstance(frame, nw.DataFrame):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from math import inf
@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from stakes._docs import documented
 from stakes._ensemble import EnsembleClassifier, without_zero_weights
 from stakes._fitting import takes
-from stakes._learners import ModelLearner, TreeLearner
+from stakes._learners import ModelLearner, TreeLearner, Weigh
 from stakes._member_classifier import CLASS_WEIGHT, MemberClassifier, ValidationRecords
 from stakes._members import LeafAssignment, ModelMembers, TreeMembers
 from stakes._progress import progress
@@ -39,7 +39,7 @@ from stakes.tree.trees import Trees
 
 __all__ = ["PLAIN_TREE", "CostBaggingClassifier"]
 
-Learner = TypeVar("Learner", TreeLearner, ModelLearner)
+Learner = TypeVar("Learner", bound=TreeLearner | ModelLearner)
 
 # Members that are ensembles, fitted to fewer records than this, are made one after the other (measured).
 FEW_RECORDS = 4096
@@ -243,54 +243,54 @@ class CostBaggingClassifier(EnsembleClassifier):
             self.n_estimators,
             presample=self.presample or not changes,
         )
-        base_rate = None
-        if self.prior_correction:
-            weight = None if self._tree is None else records.weight
-            base_rate = float(np.average(records.positive, weights=weight))
-        training = self._training(records)
+        alone, pass_costs = False, not self.weighted and not sampler.uses_costs
+        learner: TreeLearner | ModelLearner
         if self._tree is not None:
-            made = [*kept, *self._run(partial(_grown, self._tree_learner(records), draws, training), seeds)]
-            seen = np.column_stack([one.seen for one in made])
-            self.members_ = TreeMembers(
-                weighted=self.weighted,
-                base_rate=base_rate,
-                grown_by=sampler.grows_by if changes else "",
-                growth=float(np.mean([one.growth for one in made])),
-                trees=Trees.join(_given_away(made)),  # last: nothing is left of what was made
-            )
-            self._vote(sampler, self.members_.grown_by)
+            learner = self._tree_learner(records)
         else:
-            pass_costs = not self.weighted and not sampler.uses_costs
             shown = records.with_features(draws.X)
             learner = ModelLearner(shown, self.estimator, self._class_labels, pass_costs=pass_costs)
             # Ensembles fitted to few records are mostly Python code: threads would wait for one another.
             few = bool(seeds) and isinstance(self.estimator, MemberClassifier)
             alone = few and draws.sample_size(seeds[0]) < FEW_RECORDS
-            made = [*kept, *self._run(partial(_fitted, learner, draws, training), seeds, alone=alone)]
-            seen = np.column_stack([one.seen for one in made])
+        training = self._training(records)
+        made = [*kept, *self._run(partial(_make, learner, draws, training), seeds, alone=alone)]
+        seen = np.column_stack([one.seen for one in made])
+        self._keep(made=[one._replace(member=None) for one in made])
+        if self._tree is not None:
+            base_rate = float(np.average(records.positive, weights=records.weight))
+            growth = float(np.mean([one.growth for one in made]))
+            self._set_trees(_given_away(made), base_rate, sampler.grows_by if changes else "", growth)
+        else:
             self.members_ = ModelMembers(
                 [one.member for one in made],
                 self._class_labels[1],
-                None if training.n_drawn is None else [one.columns for one in made],
-                base_rate=base_rate,
+                None if training.n_drawn is None else [one.features for one in made],
+                base_rate=float(np.mean(records.positive)) if self.prior_correction else None,
                 sampled_rates=np.array([one.base_rate for one in made]),
             )
-            acted = self.weighted or self._by_sampling(sampler)
-            acted = acted or (pass_costs and any(getattr(model, "costs_acted_", False) for model in self.estimators_))
+            acted = self.weighted or self._costs_sample or (pass_costs and self.members_.costs_acted)
             self.votes_ = Votes()
             self.default_decision_ = Decision(threshold="half" if acted else "cost")
-        self._keep(seen=seen)
         return self._out_of_bag(everyone, seen)
 
-    def _by_sampling(self, sampler: MemberSampler) -> bool:
-        """Return whether costs act by samples: the prior correction takes them out again."""
-        return sampler.uses_costs and not self.prior_correction
+    @property
+    def _costs_sample(self) -> bool:
+        """Whether costs act by samples: the prior correction takes them out again."""
+        return self._sampler().uses_costs and not self.prior_correction
 
-    def _vote(self, sampler: MemberSampler, grown_by: str) -> None:
-        """Set how trees vote, and decide by default."""
+    def _set_trees(self, trees: Iterable[Nodes], base_rate: float, grown_by: str, growth: float = 1.0) -> None:
+        """Set the members, and how they vote and decide by default; `base_rate` is the share of positive records."""
         assert self._tree is not None
+        self.members_ = TreeMembers(
+            Trees.join(trees),
+            weighted=self.weighted,
+            base_rate=base_rate if self.prior_correction else None,
+            grown_by=grown_by,
+            growth=growth,
+        )
         by_weight, prunes_by_cost = self.weighted and not self.prior_correction, self._recipe().prunes_by_cost
-        acted = by_weight or self._by_sampling(sampler) or prunes_by_cost
+        acted = by_weight or self._costs_sample or prunes_by_cost
         # Trees that only grew by cost end in leaves of one class, whose labels are the same whatever it costs.
         self.votes_ = Votes(output="vote" if by_weight or prunes_by_cost else "average", by_node=by_weight)
         leaf = self._tree.leaf
@@ -307,15 +307,11 @@ class CostBaggingClassifier(EnsembleClassifier):
         """Return the members of the last fit, of `n` records, that are to be kept."""
         if not self._goes_on():
             return []
-        seen: Bools = self._last_fit["seen"]
-        self._check_warm_start(seen.shape[0], n)
-        members = self.members_
-        if isinstance(members, TreeMembers):
-            trees = (members.trees.tree(number) for number in range(len(self)))
-            return [Made(tree, column, growth=members.growth) for tree, column in zip(trees, seen.T, strict=True)]
-        assert members.sampled_rates is not None
-        columns: Any = members.columns or [None] * len(self)
-        return list(map(Made, members.models, seen.T, columns, members.sampled_rates.tolist()))
+        kept: list[Made] = self._last_fit["made"]
+        self._check_warm_start(kept[0].seen.size, n)
+        if isinstance(self.members_, TreeMembers):
+            return [one._replace(member=self.members_.trees.tree(number)) for number, one in enumerate(kept)]
+        return [one._replace(member=model) for one, model in zip(kept, self.members_.models, strict=True)]
 
     def _out_of_bag(self, records: Records, seen: Bools) -> ValidationRecords | None:
         """Return the training records with the members that saw them, where they can serve for validation."""
@@ -347,8 +343,11 @@ class CostBaggingClassifier(EnsembleClassifier):
         validation = records if self.validation is None else None
         if self.validation_ is not None:
             validation = self.validation_.records
+        weigh = None
+        if self.weighted:
+            weigh = _mean_one if self._tree is None else _by_cost
         drawn = self.n_features_in_, self._n_drawn(), self.bootstrap_features
-        return Training(*drawn, self.weighted, self._balances, validation)
+        return Training(*drawn, weigh, self._balances, validation)
 
     def _n_drawn(self) -> int | None:
         """Return how many features are drawn for each member; None if it gets all."""
@@ -420,7 +419,7 @@ class CostBaggingClassifier(EnsembleClassifier):
             sample_weight=counted.weight,
         )
 
-    def _redrawn(self) -> Iterator[tuple[Int32s, Int32s]]:
+    def _redrawn(self) -> Iterator[tuple[Int32s, Int32s | None]]:
         """Draw the rows and features of all members once more."""
         if self.sampling is not None or not self.has_oob_:
             raise AttributeError("samples can be drawn again without sampling=, where there are records out of the bag")
@@ -431,9 +430,8 @@ class CostBaggingClassifier(EnsembleClassifier):
         first, *seeds = self._seeds()
         rng, n = np.random.default_rng(first), self.n_estimators
         draws, training = Draws(self._sampler(), records.positive, records.costs, None, rng, n), self._training(records)
-        for seed in seeds:
-            _, sample, shown = _draw(seed, draws, training)
-            yield np.repeat(rows, sample.counts).astype(np.int32), shown
+        for rng in map(np.random.default_rng, seeds):
+            yield np.repeat(rows, draws.draw(rng).counts).astype(np.int32), training.draw_features(rng)
 
     @property
     def estimators_samples_(self) -> list[Int32s]:
@@ -448,7 +446,7 @@ class CostBaggingClassifier(EnsembleClassifier):
             return [np.arange(self.n_features_in_, dtype=np.int32)] * len(self)
         if isinstance(self.members_, ModelMembers) and self.members_.columns is not None:
             return [columns.astype(np.int32) for columns in self.members_.columns]
-        return [features for _, features in self._redrawn()]
+        return [features for _, features in self._redrawn() if features is not None]
 
     def predict_oob(self) -> NDArray[Any]:
         """Decide on the training records, each by the members that were not trained on it.
@@ -496,7 +494,7 @@ class Made(NamedTuple):
 
     member: Any  # the nodes of a tree, or a model
     seen: Bools  # which records it was trained on
-    columns: Any = None  # the features that a model was shown, None for all
+    features: Int32s | None  # that it was shown, None for all
     base_rate: float = 0.0  # the share of positives in the sample of a model
     growth: float = 1.0  # how many records of a class there are for each original one, where some are synthetic
 
@@ -507,14 +505,14 @@ class Training(NamedTuple):
     n_features: int
     n_drawn: int | None  # how many features are drawn for each member; None if it gets all
     replace: bool  # whether a feature may be drawn twice
-    weighted: bool
+    weigh: Weigh | None  # by their costs, None if records are not weighed
     balanced: bool  # whether both classes weigh the same in each sample
     validation: Records | None  # what trees are pruned on; None for the records that are not in their samples
 
-    def draw_features(self, rng: np.random.Generator) -> Int32s:
-        """Draw the features of a member, each once, in their order."""
+    def draw_features(self, rng: np.random.Generator) -> Int32s | None:
+        """Draw the features of a member, each once, in their order; None if it gets all."""
         if self.n_drawn is None:
-            return np.arange(self.n_features, dtype=np.int32)
+            return None
         if self.replace:
             return np.unique(rng.integers(self.n_features, size=self.n_drawn)).astype(np.int32)
         return np.sort(rng.permutation(self.n_features)[: self.n_drawn]).astype(np.int32)
@@ -522,13 +520,6 @@ class Training(NamedTuple):
 
 def _made(make: Callable[[Any], Any], seeds: list[Any]) -> list[Any]:
     return [make(seed) for seed in seeds]
-
-
-def _draw(seed: Any, draws: Draws, training: Training) -> tuple[np.random.Generator, Sample, Int32s]:
-    """Draw the sample and the features of a member, and return its random numbers with them."""
-    rng = np.random.default_rng(seed)
-    sample = draws.draw(rng)
-    return rng, sample, training.draw_features(rng)
 
 
 def _balanced(learner: Learner, sample: Sample) -> Learner:
@@ -540,45 +531,40 @@ def _balanced(learner: Learner, sample: Sample) -> Learner:
     return replace(learner, records=weighted)
 
 
-def _grown(learner: TreeLearner, draws: Draws, training: Training, seed: Any) -> Made:
-    rng, sample, shown = _draw(seed, draws, training)
-    nodes = grow_tree(learner, sample, rng, shown, training)
-    return Made(nodes, sample.counts > 0, growth=_growth(sample, learner.records.positive))
+def _make(learner: TreeLearner | ModelLearner, draws: Draws, training: Training, seed: Any) -> Made:
+    rng = np.random.default_rng(seed)
+    sample, features = draws.draw(rng), training.draw_features(rng)
+    made = Made(fit_member(learner, sample, rng, features, training), sample.counts > 0, features)
+    if isinstance(learner, TreeLearner) and not sample.n_new:  # the nodes of a tree tell the rest
+        return made
+    old = np.bincount(learner.records.positive, sample.counts, minlength=2)
+    new = np.zeros(2) if sample.y_new is None else np.bincount(sample.y_new, minlength=2)
+    base_rate, growth = (old + new)[1] / (old + new).sum(), 1.0 + np.max(new / np.maximum(old, 1.0))
+    return made._replace(base_rate=float(base_rate), growth=float(growth))
 
 
-def grow_tree(
-    learner: TreeLearner, sample: Sample, rng: np.random.Generator, features: Int32s, training: Training
-) -> Nodes:
-    """Return the tree of a sample, of the features that it is shown."""
-    member, validation = _balanced(learner, sample) if training.balanced else learner, training.validation
-    if validation is None and learner.recipe.pruning is not None:
+def fit_member(
+    learner: TreeLearner | ModelLearner,
+    sample: Sample,
+    rng: np.random.Generator,
+    features: Int32s | None,
+    training: Training,
+) -> Any:
+    """Return the nodes of a tree, or a model, fitted to a sample of the features that it is shown."""
+    member = _balanced(learner, sample) if training.balanced else learner
+    if isinstance(member, ModelLearner):
+        return member.fit(sample, training.weigh, rng, features=features)
+    validation = training.validation
+    if validation is None and member.recipe.pruning is not None:
         outside = learner.records.take(np.flatnonzero(sample.counts == 0))
         validation = outside if np.unique(outside.positive).size == 2 else learner.records
-    return member.fit(sample, _by_cost if training.weighted else None, rng, features=features, validation=validation)
-
-
-def _growth(sample: Sample, positive: Bools) -> float:
-    """Return how many records of a class a sample has for each original one of them, where some are synthetic."""
-    if sample.y_new is None or not sample.n_new:
-        return 1.0
-    new, old = np.bincount(sample.y_new, minlength=2), np.bincount(positive, sample.counts, minlength=2)
-    return 1.0 + float(np.max(new / np.maximum(old, 1.0)))
+    return member.fit(sample, training.weigh, rng, features=features, validation=validation)
 
 
 def _by_cost(records: Records, times: Any) -> Floats | None:
     """Weigh records by cost, so that the weights of a sample sum to 1; not at all where no mistake costs anything."""
     total = records.loss @ times
     return records.cost / total if total > 0 else None
-
-
-def _fitted(learner: ModelLearner, draws: Draws, training: Training, seed: Any) -> Made:
-    rng, sample, shown = _draw(seed, draws, training)
-    columns = None if training.n_drawn is None else shown.astype(np.intp)
-    member = _balanced(learner, sample) if training.balanced else learner
-    model = member.fit(sample, _mean_one if training.weighted else None, rng, columns=columns)
-    new = 0 if sample.y_new is None else sample.y_new.sum()
-    n_positive = sample.counts[learner.records.positive].sum() + new
-    return Made(model, sample.counts > 0, columns, float(n_positive / (sample.counts.sum() + sample.n_new)))
 
 
 def _mean_one(records: Records, times: Any) -> Floats | None:

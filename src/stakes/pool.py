@@ -13,10 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stakes._member_classifier import ValidationRecords
-from stakes._members import TreeMembers
 from stakes._random import generator
 from stakes._typing import Bytes, Floats
-from stakes.bagging import CostBaggingClassifier, grow_tree
+from stakes.bagging import CostBaggingClassifier, fit_member
 from stakes.costs import Costs
 from stakes.exceptions import SamplingError
 from stakes.records import Records
@@ -25,8 +24,6 @@ from stakes.sampling.draws import Draws
 from stakes.sampling.ratio import RatioSampler
 from stakes.sampling.registry import make_sampler
 from stakes.sampling.rejection import CPRSampler
-from stakes.tree.nodes import Nodes
-from stakes.tree.trees import Trees
 
 __all__ = ["Pool", "PoolWriter", "draws_from_pool", "fit_pool"]
 
@@ -223,13 +220,7 @@ def fit_pool(classifier: CostBaggingClassifier, pool: Pool, validation: Records)
     presample = classifier.presample or not changes
     n_drawn = _n_drawn(sampler, validation.positive, costs, len(pool))
     made = classifier._run(partial(_grow, classifier, pool, sampler, presample, n_drawn, first), seeds)
-    classifier.members_ = TreeMembers(
-        Trees.join(made),
-        weighted=classifier.weighted,
-        base_rate=pool.base_rate if classifier.prior_correction else None,
-        grown_by=sampler.grows_by if changes else "",
-    )
-    classifier._vote(sampler, classifier.members_.grown_by)
+    classifier._set_trees(made, pool.base_rate, sampler.grows_by if changes else "")
     classifier._last_fit = classifier.background_ = None
     classifier._decide_by(classifier.decision)
     return classifier
@@ -250,7 +241,7 @@ def _grow(
     n_drawn: int,
     first: Any,
     seed: Any,
-) -> Nodes:
+) -> Any:
     """Return a tree, grown on a sample that was drawn from the pool."""
     rng = np.random.default_rng(seed)
     n = len(pool)
@@ -261,4 +252,4 @@ def _grow(
     kept = np.flatnonzero(drawn.counts)
     learner = classifier._tree_learner(pool.take(rows[kept]))
     training = classifier._training(None)
-    return grow_tree(learner, Sample(drawn.counts[kept]), rng, training.draw_features(rng), training)
+    return fit_member(learner, Sample(drawn.counts[kept]), rng, training.draw_features(rng), training)

@@ -244,8 +244,7 @@ class CostBoostClassifier(EnsembleClassifier):
             assert self.decision is not None
             leaf = Source.of(self.decision, "vote").leaf
             self.votes_ = self.votes_._replace(thresholds={leaf: np.array(boosted.thresholds, np.float64)})
-        if isinstance(self.members_, ModelMembers) and not acted:
-            acted = any(getattr(model, "costs_acted_", False) for model in self.members_.models)
+        acted = acted or (isinstance(self.members_, ModelMembers) and self.members_.costs_acted)
         self.default_decision_ = Decision(member=self.member_, calibration="logistic", threshold="cost")
         if acted:
             self.default_decision_ = _default_of(rule, self.member_)
