@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from stakes._docs import documented
 from stakes._ensemble import EnsembleClassifier, without_zero_weights
 from stakes._fitting import takes
-from stakes._learners import ModelLearner, TreeLearner, Weigh
+from stakes._learners import ModelLearner, TreeLearner
 from stakes._member_classifier import CLASS_WEIGHT, MemberClassifier, ValidationRecords
 from stakes._members import LeafAssignment, ModelMembers, TreeMembers
 from stakes._progress import progress
@@ -253,8 +253,7 @@ class CostBaggingClassifier(EnsembleClassifier):
             # Ensembles fitted to few records are mostly Python code: threads would wait for one another.
             few = bool(seeds) and isinstance(self.estimator, MemberClassifier)
             alone = few and draws.sample_size(seeds[0]) < FEW_RECORDS
-        training = self._training(records)
-        made = [*kept, *self._run(partial(_make, learner, draws, training), seeds, alone=alone)]
+        made = [*kept, *self._run(partial(self._make, learner, draws), seeds, alone=alone)]
         seen = np.column_stack([one.seen for one in made])
         self._keep(made=[one._replace(member=None) for one in made])
         if self._tree is not None:
@@ -265,7 +264,7 @@ class CostBaggingClassifier(EnsembleClassifier):
             self.members_ = ModelMembers(
                 [one.member for one in made],
                 self._class_labels[1],
-                None if training.n_drawn is None else [one.features for one in made],
+                None if self._n_drawn() is None else [one.features for one in made],
                 base_rate=float(np.mean(records.positive)) if self.prior_correction else None,
                 sampled_rates=np.array([one.base_rate for one in made]),
             )
@@ -338,16 +337,40 @@ class CostBaggingClassifier(EnsembleClassifier):
     def _class_weight(self) -> Any:
         return None if self._balances else self.class_weight
 
-    def _training(self, records: Records | None) -> Training:
-        """Return how members are trained, on samples of these records."""
-        validation = records if self.validation is None else None
-        if self.validation_ is not None:
-            validation = self.validation_.records
-        weigh = None
-        if self.weighted:
-            weigh = _mean_one if self._tree is None else _by_cost
-        drawn = self.n_features_in_, self._n_drawn(), self.bootstrap_features
-        return Training(*drawn, weigh, self._balances, validation)
+    def _make(self, learner: TreeLearner | ModelLearner, draws: Draws, seed: Any) -> Made:
+        """Return a member that is fitted to a sample of its own."""
+        rng = np.random.default_rng(seed)
+        sample, features = draws.draw(rng), self._draw_features(rng)
+        made = Made(self._fit_member(learner, sample, rng, features), sample.counts > 0, features)
+        if isinstance(learner, TreeLearner) and not sample.n_new:  # the nodes of a tree tell the rest
+            return made
+        old = np.bincount(learner.records.positive, sample.counts, minlength=2)
+        new = np.zeros(2) if sample.y_new is None else np.bincount(sample.y_new, minlength=2)
+        base_rate, growth = (old + new)[1] / (old + new).sum(), 1.0 + np.max(new / np.maximum(old, 1.0))
+        return made._replace(base_rate=float(base_rate), growth=float(growth))
+
+    def _fit_member(
+        self, learner: TreeLearner | ModelLearner, sample: Sample, rng: np.random.Generator, features: Int32s | None
+    ) -> Any:
+        """Return the nodes of a tree, or a model, fitted to a sample of the features that it is shown."""
+        records = learner.records
+        member = _balanced(learner, sample) if self._balances else learner
+        if isinstance(member, ModelLearner):
+            return member.fit(sample, _mean_one if self.weighted else None, rng, features=features)
+        validation = records if self.validation_ is None else self.validation_.records
+        if self.validation_ is None and self.validation is not None and self._prunes:
+            outside = records.take(np.flatnonzero(sample.counts == 0))
+            validation = outside if np.unique(outside.positive).size == 2 else records
+        return member.fit(sample, _by_cost if self.weighted else None, rng, features=features, validation=validation)
+
+    def _draw_features(self, rng: np.random.Generator) -> Int32s | None:
+        """Draw the features of a member, each once, in their order; None if it gets all."""
+        n_features, n_drawn = self.n_features_in_, self._n_drawn()
+        if n_drawn is None:
+            return None
+        if self.bootstrap_features:
+            return np.unique(rng.integers(n_features, size=n_drawn)).astype(np.int32)
+        return np.sort(rng.permutation(n_features)[:n_drawn]).astype(np.int32)
 
     def _n_drawn(self) -> int | None:
         """Return how many features are drawn for each member; None if it gets all."""
@@ -429,9 +452,9 @@ class CostBaggingClassifier(EnsembleClassifier):
         records = records.take(rows)
         first, *seeds = self._seeds()
         rng, n = np.random.default_rng(first), self.n_estimators
-        draws, training = Draws(self._sampler(), records.positive, records.costs, None, rng, n), self._training(records)
+        draws = Draws(self._sampler(), records.positive, records.costs, None, rng, n)
         for rng in map(np.random.default_rng, seeds):
-            yield np.repeat(rows, draws.draw(rng).counts).astype(np.int32), training.draw_features(rng)
+            yield np.repeat(rows, draws.draw(rng).counts).astype(np.int32), self._draw_features(rng)
 
     @property
     def estimators_samples_(self) -> list[Int32s]:
@@ -499,25 +522,6 @@ class Made(NamedTuple):
     growth: float = 1.0  # how many records of a class there are for each original one, where some are synthetic
 
 
-class Training(NamedTuple):
-    """How members are trained on their samples."""
-
-    n_features: int
-    n_drawn: int | None  # how many features are drawn for each member; None if it gets all
-    replace: bool  # whether a feature may be drawn twice
-    weigh: Weigh | None  # by their costs, None if records are not weighed
-    balanced: bool  # whether both classes weigh the same in each sample
-    validation: Records | None  # what trees are pruned on; None for the records that are not in their samples
-
-    def draw_features(self, rng: np.random.Generator) -> Int32s | None:
-        """Draw the features of a member, each once, in their order; None if it gets all."""
-        if self.n_drawn is None:
-            return None
-        if self.replace:
-            return np.unique(rng.integers(self.n_features, size=self.n_drawn)).astype(np.int32)
-        return np.sort(rng.permutation(self.n_features)[: self.n_drawn]).astype(np.int32)
-
-
 def _made(make: Callable[[Any], Any], seeds: list[Any]) -> list[Any]:
     return [make(seed) for seed in seeds]
 
@@ -529,36 +533,6 @@ def _balanced(learner: Learner, sample: Sample) -> Learner:
     weight = (drawn.sum() / (2.0 * drawn))[records.positive.view(np.int8)]
     weighted = replace(records, weight=weight if records.weight is None else weight * records.weight)
     return replace(learner, records=weighted)
-
-
-def _make(learner: TreeLearner | ModelLearner, draws: Draws, training: Training, seed: Any) -> Made:
-    rng = np.random.default_rng(seed)
-    sample, features = draws.draw(rng), training.draw_features(rng)
-    made = Made(fit_member(learner, sample, rng, features, training), sample.counts > 0, features)
-    if isinstance(learner, TreeLearner) and not sample.n_new:  # the nodes of a tree tell the rest
-        return made
-    old = np.bincount(learner.records.positive, sample.counts, minlength=2)
-    new = np.zeros(2) if sample.y_new is None else np.bincount(sample.y_new, minlength=2)
-    base_rate, growth = (old + new)[1] / (old + new).sum(), 1.0 + np.max(new / np.maximum(old, 1.0))
-    return made._replace(base_rate=float(base_rate), growth=float(growth))
-
-
-def fit_member(
-    learner: TreeLearner | ModelLearner,
-    sample: Sample,
-    rng: np.random.Generator,
-    features: Int32s | None,
-    training: Training,
-) -> Any:
-    """Return the nodes of a tree, or a model, fitted to a sample of the features that it is shown."""
-    member = _balanced(learner, sample) if training.balanced else learner
-    if isinstance(member, ModelLearner):
-        return member.fit(sample, training.weigh, rng, features=features)
-    validation = training.validation
-    if validation is None and member.recipe.pruning is not None:
-        outside = learner.records.take(np.flatnonzero(sample.counts == 0))
-        validation = outside if np.unique(outside.positive).size == 2 else learner.records
-    return member.fit(sample, training.weigh, rng, features=features, validation=validation)
 
 
 def _by_cost(records: Records, times: Any) -> Floats | None:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from stakes._member_classifier import ValidationRecords
 from stakes._random import generator
 from stakes._typing import Bytes, Floats
-from stakes.bagging import CostBaggingClassifier, fit_member
+from stakes.bagging import CostBaggingClassifier
 from stakes.costs import Costs
 from stakes.exceptions import SamplingError
 from stakes.records import Records
@@ -251,5 +251,4 @@ def _grow(
     drawn = Draws(sampler, positive, costs, pool.bins, np.random.default_rng(first), 1, presample=presample).draw(rng)
     kept = np.flatnonzero(drawn.counts)
     learner = classifier._tree_learner(pool.take(rows[kept]))
-    training = classifier._training(None)
-    return fit_member(learner, Sample(drawn.counts[kept]), rng, training.draw_features(rng), training)
+    return classifier._fit_member(learner, Sample(drawn.counts[kept]), rng, classifier._draw_features(rng))
