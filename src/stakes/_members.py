@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -120,19 +121,17 @@ class TreeMembers:
         """The leaf probabilities among which the cheapest is chosen, the usual one first."""
         return SMOOTHED[self.grown_by], *TRIED
 
-    @property
+    @cached_property
     def leaves(self) -> LeafTable:
         """The leaves of all trees."""
-        if "_leaves" not in self.__dict__:
-            self._leaves = LeafTable(
-                self.trees.tree_of_leaf,
-                leaf_labels(self.trees),
-                self._probability,
-                self.trees.nodes.weights[self.trees.leaves],
-                node_weights(self.trees) if self.weighted else None,
-                self._prior(),
-            )
-        return self._leaves
+        return LeafTable(
+            self.trees.tree_of_leaf,
+            leaf_labels(self.trees),
+            self._probability,
+            self.trees.nodes.weights[self.trees.leaves],
+            node_weights(self.trees) if self.weighted else None,
+            self._prior(),
+        )
 
     def _prior(self) -> Prior | None:
         if self.base_rate is None or self.weighted:
@@ -190,10 +189,6 @@ class ModelMembers:
 
     def __len__(self) -> int:
         return len(self.models)
-
-    def one(self, number: int) -> ModelMembers:
-        """Return a model by itself, for all features."""
-        return ModelMembers([self.models[number]], self.positive)
 
     @property
     def has_probabilities(self) -> bool:

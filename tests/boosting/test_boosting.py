@@ -411,7 +411,7 @@ def test_trees_of_all_kinds_can_be_boosted(small: Any, tree: dict[str, Any]) -> 
 def test_short_cut_for_stumps_changes_nothing(criterion: str, small: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     stump = CostTreeClassifier(criterion=criterion, max_depth=1)
     fast = few(estimator=stump, variant="csab").fit(small.X, small.y, **small.costs)
-    monkeypatch.setattr(BoostedTrees, "_makes_stumps", False)
+    monkeypatch.setattr(BoostedTrees, "_stumps", None)
     slow = few(estimator=stump, variant="csab").fit(small.X, small.y, **small.costs)
     assert_array_equal(fast.estimator_weights_, slow.estimator_weights_)
     for mine, its in zip(fast.members_.trees.nodes, slow.members_.trees.nodes, strict=True):

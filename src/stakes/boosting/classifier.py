@@ -24,7 +24,7 @@ from stakes._rows import parts
 from stakes._typing import Bools, Floats
 from stakes._validation import number
 from stakes.boosting.learners import BoostedModels, BoostedTrees
-from stakes.boosting.loop import DONE, USELESS, Boosted, boost
+from stakes.boosting.loop import DONE, USELESS, boost
 from stakes.boosting.rules import Rule, make_rule
 from stakes.cost_tree import CostTreeClassifier
 from stakes.costs import Costs
@@ -210,8 +210,8 @@ class CostBoostClassifier(EnsembleClassifier):
         acted = rule.uses_costs or sampled_by_cost or by_tree or self.member_ != "label"
         last, n_rounds = None, self.n_estimators
         if self._goes_on():
-            self._check_warm_start(self._last_fit["log_weight"].size, len(records))
-            last, rng = self._boosted(self._last_fit["log_weight"]), self._last_fit["rng"]
+            last, rng = self._last_fit["boosted"], self._last_fit["rng"]
+            self._check_warm_start(last.log_weight.size, len(records))
             n_rounds = self.n_estimators - len(last.members) if last.stop_reason == DONE else 0
         with ThreadPoolExecutor(self._n_threads) as pool:
             if self._tree is None:
@@ -226,7 +226,7 @@ class CostBoostClassifier(EnsembleClassifier):
             rounds = progress(range(n_rounds), n_rounds, f"{n_rounds} rounds", self.verbose)
             tries = 1 if draws is None else 1 + rule.redraws
             boosted = boost(rule, records, learner, self._vote(records), rounds, tries, self.learning_rate, last)
-        self._keep(log_weight=boosted.log_weight, rng=copy.deepcopy(rng))
+        self._keep(boosted=boosted, rng=copy.deepcopy(rng))
         self.members_ = learner.join(boosted.members)
         self.estimator_weights_ = np.array(boosted.alphas)
         self.estimator_errors_ = np.array(boosted.errors)
@@ -245,22 +245,9 @@ class CostBoostClassifier(EnsembleClassifier):
             leaf = Source.of(self.decision, "vote").leaf
             self.votes_ = self.votes_._replace(thresholds={leaf: np.array(boosted.thresholds, np.float64)})
         acted = acted or (isinstance(self.members_, ModelMembers) and self.members_.costs_acted)
-        self.default_decision_ = Decision(member=self.member_, calibration="logistic", threshold="cost")
-        if acted:
-            self.default_decision_ = _default_of(rule, self.member_)
+        after = Decision(member=self.member_, calibration="logistic", threshold="cost")
+        self.default_decision_ = _default_of(rule, self.member_) if acted else after
         return ValidationRecords(records) if self._tunes_by_default else None
-
-    def _boosted(self, log_weight: Floats) -> Boosted:
-        """Return what the last fit left behind."""
-        tuned = list((self.votes_.thresholds or {}).values())
-        return Boosted(
-            [self.members_.one(number) for number in range(len(self))],
-            self.estimator_weights_.tolist(),
-            self.estimator_errors_.tolist(),
-            tuned[0].tolist() if tuned else [None] * len(self),
-            self.stop_reason_,
-            log_weight,
-        )
 
     def _vote(self, records: Records) -> Callable[[Members, LeafAssignment, Floats], tuple[Floats, float | None]]:
         """Return how a member votes on the training records, from -1 to 1, as it does later; and its own threshold."""
@@ -269,7 +256,10 @@ class CostBoostClassifier(EnsembleClassifier):
 
             def cast(member: Members, assignment: LeafAssignment, weight: Floats) -> tuple[Floats, None]:
                 leaves = assignment.leaves
-                _cast_signs(votes, assignment, leaves.probability("frequency") if confident else leaves.label)
+                positive = leaves.probability("frequency") if confident else leaves.label
+                of_leaf = 2.0 * positive - 1.0
+                for rows in parts(votes.size):
+                    votes[rows] = of_leaf.take(assignment.ids[rows, 0])
                 return votes, None
 
             return cast
@@ -439,13 +429,6 @@ def _amounts(records: Records, draws: Draws | None, member: str) -> Floats | Non
     if member != "label":
         amount = amount * np.add(*records.costs.arrays(len(records)))
     return amount / amount.max() if amount.any() else np.ones_like(amount)
-
-
-def _cast_signs(votes: Floats, assignment: LeafAssignment, positive: NDArray[Any]) -> None:
-    """Write the votes of one member, 1 for sure of positive and -1 for sure of negative, by those of its leaves."""
-    of_leaf, ids = 2.0 * positive - 1.0, assignment.ids[:, 0]
-    for rows in parts(ids.size):
-        votes[rows] = of_leaf.take(ids[rows])
 
 
 def _default_of(rule: Rule, member: str = "label") -> Decision:

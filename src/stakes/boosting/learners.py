@@ -47,12 +47,12 @@ class BoostedTrees:
         self.learner = replace(self.learner, records=replace(self.learner.records, weight=None))
         self.feature_costs = self.learner.recipe.feature_costs
 
-    @property
-    def _makes_stumps(self) -> bool:
-        """Whether trees are as simple as they can be, and there is a faster way."""
-        recipe, d = self.learner.recipe, self.learner.feature_bins.n_bins.size
-        looks_at_all = recipe.n_features(d) == d and self.draws is None
-        return (
+    @cached_property
+    def _stumps(self) -> Stumps | None:
+        """What grows trees faster that are as simple as can be; None for others."""
+        recipe, records, feature_bins = self.learner.recipe, self.learner.records, self.learner.feature_bins
+        d = feature_bins.n_bins.size
+        if not (
             recipe.max_depth == 1
             and recipe.as_grown
             and not recipe.monotone
@@ -60,22 +60,11 @@ class BoostedTrees:
             and recipe.splitter == "best"
             and not recipe.feature_costs
             and recipe.criterion != "gain_ratio"
-            and looks_at_all
-        )
-
-    @cached_property
-    def _stumps(self) -> Stumps | None:
-        if not self._makes_stumps:
+            and recipe.n_features(d) == d
+            and self.draws is None
+        ):
             return None
-        recipe, records, feature_bins = self.learner.recipe, self.learner.records, self.learner.feature_bins
-        settings = Settings(
-            CRITERIA[recipe.criterion],
-            1,
-            *recipe.min_sizes(len(records)),
-            feature_bins.n_bins.size,
-            recipe.break_ties,
-            0,
-        )
+        settings = Settings(CRITERIA[recipe.criterion], 1, *recipe.min_sizes(len(records)), d, recipe.break_ties, 0)
         return Stumps(records.X, records.positive.view(np.uint8), feature_bins, settings, self.each)
 
     def fit(self, log_weight: Floats, weight: Floats) -> tuple[TreeMembers, LeafAssignment]:
