@@ -210,15 +210,14 @@ class MemberClassifier(CostClassifier):
         everything = Records(None, positive, costs, weight, known, routed)
         train = (everything.take(rows) if held_out.size else everything).with_features(data)
         for_validation = {"y_val": y_val, "fp_cost_val": fp_cost_val, "fn_cost_val": fn_cost_val}
-        validation = None
+        self.validation_ = None
         if X_val is None and (alone := [name for name, value in for_validation.items() if value is not None]):
             raise ValueError(f"{alone[0]} was given without X_val")
         if X_val is not None:
-            validation = self._explicit_validation(X_val, y_val, fp_cost_val, fn_cost_val)
+            self.validation_ = self._explicit_validation(X_val, y_val, fp_cost_val, fn_cost_val)
         elif held_out.size:
             features = self._read(take_rows(X, held_out), reset=False)
-            validation = ValidationRecords(everything.take(held_out).with_features(features))
-        self.validation_ = validation
+            self.validation_ = ValidationRecords(everything.take(held_out).with_features(features))
         X_train = X_train.X if isinstance(X_train, Binned) else X_train
         made = self._train(train, X_train, rng)
         by_trees = isinstance(self.members_, TreeMembers)
@@ -254,8 +253,6 @@ class MemberClassifier(CostClassifier):
             outcome = self.cut_.outcomes(self._readings(self.reader_, some.X, some.known), some.known)
             if outcome.any() and not outcome.all():
                 return
-            if step == 1:
-                break
         if records.loss[records.positive != outcome[0]].sum() > 0:
             warnings.warn(
                 f"all {n} training records are decided to be {'positive' if outcome[0] else 'negative'}: compare with "
@@ -393,18 +390,11 @@ class MemberClassifier(CostClassifier):
             parts.append(Unseen(assignment, records, None if out_of_bag is None else out_of_bag[rows]))
         return cheapest_leaf(self.members_.leaves_to_try, self.votes_, parts, n_threads=self._n_threads)
 
-    def _own_cuts(
-        self,
-        decisions: Sequence[Decision],
-        reader: Reader,
-        max_fpr: float | None = None,
-        max_acted: float | None = None,
-    ) -> list[Cut]:
+    def _own_cuts(self, decisions: Sequence[Decision], reader: Reader, **limits: Any) -> list[Cut]:
         """Return the cuts chosen on the classifier's own validation records."""
         if self.validation_ is None or not any(decision.tunes_cut for decision in decisions):
             return [fixed_cut(decision) for decision in decisions]
-        readings = self._validation_readings(reader)
-        return fit_cuts(decisions, readings, self.validation_.records, max_fpr=max_fpr, max_acted=max_acted)
+        return fit_cuts(decisions, self._validation_readings(reader), self.validation_.records, **limits)
 
     def _validation_readings(self, reader: Reader) -> Readings:
         assert self.validation_ is not None

@@ -395,11 +395,9 @@ class CostBaggingClassifier(EnsembleClassifier):
     @property
     def feature_importances_(self) -> Floats:
         """The mean gain of all splits on each feature: shares of the whole or, for the cost criterion, money."""
-        gains = self._trees("feature_importances_").feature_importances(self.n_features_in_)
+        trees = self._trees("feature_importances_")
         assert self._tree is not None
-        if self._tree.criterion == "cost":
-            return gains
-        return gains / (gains.sum() or 1.0)
+        return trees.feature_importances(self.n_features_in_, in_money=self._tree.criterion == "cost")
 
     @property
     def has_oob_(self) -> bool:

@@ -283,10 +283,7 @@ class CostTreeClassifier(MemberClassifier):
     def feature_importances_(self) -> NDArray[np.float64]:
         """The gain of all splits on each feature: shares of the whole or, for the cost criterion, money saved."""
         check_is_fitted(self)
-        gains = self.members_.trees.feature_importances(self.n_features_in_)
-        if self.criterion == "cost":
-            return gains
-        return gains / (gains.sum() or 1.0)
+        return self.members_.trees.feature_importances(self.n_features_in_, in_money=self.criterion == "cost")
 
     def export_text(self, **options: Any) -> str:
         """Return the tree as text, with costs in its nodes; options as in `stakes.tree.export.export_text`."""

@@ -161,13 +161,12 @@ class MetaCostClassifier(CostClassifier):
         given = {"fp_cost": fp_cost, "fn_cost": fn_cost, "tp_cost": tp_cost, "tn_cost": tn_cost}
         costs, _ = self._learn_costs(X, positive.size, given, rng)
         options = {"X_val": X_val, "y_val": y_val, "fp_cost_val": fp_cost_val, "fn_cost_val": fn_cost_val}
-        self.teacher_ = seeded(CostBaggingClassifier() if self.estimator is None else self.estimator, rng)
+        teacher = seeded(CostBaggingClassifier() if self.estimator is None else self.estimator, rng)
         if self.pos_label is not None:
-            self.teacher_.set_params(pos_label=self.pos_label)
+            teacher.set_params(pos_label=self.pos_label)
         weight = None if sample_weight is None else np.asarray(sample_weight)
         records = Records(X, positive, costs, weight, metadata=routed.get("estimator", {}))
-        unfitted = clone(self.teacher_)
-        self.teacher_ = fit_model(self.teacher_, records, self._class_labels, pass_costs=True, **options)
+        self.teacher_ = fit_model(teacher, records, self._class_labels, pass_costs=True, **options)
         n_members = _out_of_bag_members(self.teacher_)
         if self.out_of_bag and not n_members:
             raise ValueError(
@@ -178,7 +177,7 @@ class MetaCostClassifier(CostClassifier):
         else:
             self.relabelled_ = _labels(self.teacher_, records)
             if self.out_of_bag is None:
-                self._relabel_out_of_fold(unfitted, records, options, int(rng.integers(2**31)))
+                self._relabel_out_of_fold(teacher, records, options, int(rng.integers(2**31)))
         self.relabelled_fraction_ = float(np.mean(self.relabelled_ != self._decode(positive)))
         final = self.final_estimator
         if final is None:

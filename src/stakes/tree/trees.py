@@ -155,11 +155,11 @@ class Trees:
         _mark_features(leaf, self.leaves, self.nodes.feature, self.nodes.parent, used)
         return used
 
-    def feature_importances(self, n_features: int) -> Floats:
-        """Return the gain of all splits on each feature, averaged over the trees."""
+    def feature_importances(self, n_features: int, *, in_money: bool = True) -> Floats:
+        """Return the gain of all splits on each feature, averaged over the trees: as it is, or as a share of all."""
         splits = self.nodes.feature >= 0
         gains = np.bincount(self.nodes.feature[splits], self.nodes.gain[splits], minlength=n_features)
-        return gains / len(self)
+        return gains / (len(self) if in_money else gains.sum() or 1.0)
 
 
 @kernel
