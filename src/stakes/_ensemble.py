@@ -209,7 +209,7 @@ class EnsembleClassifier(MemberClassifier):
         for name in SHARED:
             if hasattr(self, name):
                 setattr(tree, name, getattr(self, name))
-        tree.members_ = self.members_.one(number)
+        tree.members_ = self.members_.take([number])
         tree.votes_, tree.validation_ = Votes(), None
         tree.default_decision_ = self._member_decision()
         tree._decide_by(None)

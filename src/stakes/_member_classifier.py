@@ -62,6 +62,9 @@ MOST_TO_CHOOSE_BY = 100_000
 # Two outcomes are nearly always found among so many records, or where one is rare among so many; only otherwise all are
 # decided on.
 LOOKS = (256, 4096)
+# If each outcome has so many of the first records by the mean of so few trees, it has some by that of all trees, whose
+# leaves all need not be looked at.
+FEW_TREES, CLEARLY = 8, 16
 
 
 class ValidationRecords:
@@ -247,9 +250,15 @@ class MemberClassifier(CostClassifier):
     def _warn_if_one_class(self, records: Records) -> None:
         """Warn if all training records are decided alike, and the mistakes that this makes cost something."""
         n = len(records)
-        for most in (*LOOKS, n):
-            step = max(1, n // most)
-            some = records.take(np.arange(0, n, step))
+        looks = [records.take(np.arange(0, n, max(1, n // most))) for most in LOOKS]
+        if isinstance(self.members_, TreeMembers):
+            few = self.members_.take(range(min(FEW_TREES, len(self.members_))))
+            means = self.reader_.read_mean(few, looks[0].X)
+            if means is not None:
+                n_positive = np.count_nonzero(self.cut_.outcomes(means, looks[0].known))
+                if CLEARLY <= n_positive <= len(looks[0]) - CLEARLY:
+                    return
+        for some in (*looks, records):
             outcome = self.cut_.outcomes(self._readings(self.reader_, some.X, some.known), some.known)
             if outcome.any() and not outcome.all():
                 return

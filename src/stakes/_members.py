@@ -6,7 +6,7 @@ each answer to a record is an entry of the table by itself.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -139,9 +139,9 @@ class TreeMembers:
         counts = self.trees.nodes.counts[self.trees.roots]
         return Prior(counts[:, 1] / counts.sum(axis=1), self.base_rate)
 
-    def one(self, number: int) -> TreeMembers:
-        """Return a tree by itself."""
-        return replace(self, trees=Trees.join([self.trees.tree(number)]))
+    def take(self, numbers: Iterable[int]) -> TreeMembers:
+        """Return some of the trees by themselves."""
+        return replace(self, trees=Trees.join(map(self.trees.tree, numbers)))
 
     def check_leaf(self, leaf: str) -> None:
         """Raise an error if leaves have no probability of this name: trees have all of them."""

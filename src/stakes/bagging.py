@@ -254,7 +254,7 @@ class CostBaggingClassifier(EnsembleClassifier):
             few = bool(seeds) and isinstance(self.estimator, MemberClassifier)
             alone = few and draws.sample_size(seeds[0]) < FEW_RECORDS
         made = [*kept, *self._run(partial(self._make, learner, draws), seeds, alone=alone)]
-        seen = np.column_stack([one.seen for one in made])
+        seen = np.stack([one.seen for one in made]).T  # a transposed copy would take longer
         self._keep(made=[one._replace(member=None) for one in made])
         if self._tree is not None:
             base_rate = float(np.average(records.positive, weights=records.weight))

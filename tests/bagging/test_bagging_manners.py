@@ -20,6 +20,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.tree import DecisionTreeClassifier
 
 from stakes import CostTreeClassifier, Decision
+from stakes.exceptions import OneClassWarning
 from stakes.metrics import make_cost_scorer, savings_score
 from stakes.sampling import CPRSampler, UnderSampler
 
@@ -227,3 +228,9 @@ def test_a_pipeline_of_imbalanced_learn_samples_before_the_ensemble(small: Any) 
 def test_bad_parameters_are_errors_that_name_them(options: dict[str, Any], message: str, small: Any) -> None:
     with pytest.raises(ValueError, match=message):
         bagging(**options).fit(small.X, small.y).predict(small.X)
+
+
+def test_the_leaves_of_all_trees_are_looked_at_only_where_those_of_few_do_not_tell_two_outcomes(large: Any) -> None:
+    assert "leaves" not in vars(bagging(n_estimators=20).fit(large.X, large.y).members_)
+    with pytest.warns(OneClassWarning, match="all 1500 training records are decided to be positive"):
+        bagging(CostTreeClassifier(max_depth=1, min_samples_leaf=500)).fit(large.X, large.y, fp_cost=1, fn_cost=1e6)
