@@ -28,6 +28,7 @@ from stakes.records import Records
 __all__ = ["Reader", "Votes", "cost_share", "heaviest_leaves"]
 
 
+# Votes that depend on the costs of the record.
 CAST_BY_COST = ("by_cost", "signed")
 
 
@@ -41,11 +42,6 @@ class Votes(NamedTuple):
     by_node: bool = False  # times the mean weight of the records in the leaf (weighted ensembles)
     cast: str = "plain"  # or "by_cost" (CSB), "signed" (UBoost), or "confidence" (AdaBoost.M2): see FRAMEWORK 7.2
     thresholds: dict[str, Floats] | None = None  # by leaf probability T_thr of each member, where training chose it
-
-    @property
-    def needs_costs(self) -> bool:
-        """Whether votes depend on the costs of the record."""
-        return self.cast in CAST_BY_COST
 
 
 class Reader:
@@ -76,20 +72,15 @@ class Reader:
         return set(self._sources(decisions)) <= set(self.sources) and set(with_total) <= set(self.with_total)
 
     @property
-    def _vote_sources(self) -> list[Source]:
-        return [source for source in self.sources if source.output == "vote"]
-
-    @property
     def needs_costs(self) -> bool:
         """Whether the scores depend on the costs of the records: members or votes go by them."""
-        votes = self._vote_sources
-        own = any(source.vote_weight == OWN for source in votes)
-        return any(source.member == "cost" for source in votes) or (own and self.votes.needs_costs)
+        own_by_cost = self.votes.cast in CAST_BY_COST
+        return any(source.member == "cost" or (own_by_cost and source.vote_weight == OWN) for source in self.sources)
 
     @property
     def needs_records(self) -> bool:
         """Whether something about the members must be chosen on validation records."""
-        return any(self._is_chosen(source) for source in self._vote_sources)
+        return any(self._is_chosen(source) for source in self.sources)
 
     def _is_chosen(self, source: Source) -> bool:
         by_error = source.vote_weight in VOTE_WEIGHTS and source.vote_weight != "equal"
@@ -122,7 +113,7 @@ class Reader:
         """
         leaves, ids, loss = assignment.leaves, assignment.ids, records.loss
         counts = np.empty((0, 0), np.bool_) if out_of_bag is None else out_of_bag
-        votes = self._vote_sources
+        votes = [source for source in self.sources if source.output == "vote"]
         tuned = {source.leaf for source in votes if source.member == "tuned"} - set(self.votes.thresholds or {})
         if tuned:
             losses = leaf_losses(ids, counts, records.positive, loss, leaves.label.size)
@@ -136,7 +127,7 @@ class Reader:
         if any(source.vote_weight in VOTE_WEIGHTS for source in votes):
             # Of all columns: `read` weighs each in every way that is asked for.
             columns = _fixed_first({(source.member, source.leaf) for source in votes})
-            ballot = self._ballot(leaves, columns, [], None)
+            ballot = self._ballot(leaves, columns)
             threshold = _thresholds(records.known, len(records))
             wrong, judged = member_losses(ids, counts, records.positive, loss, threshold, *ballot[:3])
             for c, column in enumerate(columns):
@@ -178,26 +169,35 @@ class Reader:
         """
         if costs is None and self.needs_costs:
             raise CostsNeededError("this decision needs the costs of the records: pass fp_cost= and fn_cost=")
-        threshold = _thresholds(costs, assignment.ids.shape[0])
-        scores = self._averages(assignment, threshold, out_of_bag, n_threads)
+        leaves, threshold = assignment.leaves, _thresholds(costs, assignment.ids.shape[0])
+        scores: dict[Source, Floats] = {}
         totals: dict[Source, Floats] = {}
-        votes = self._vote_sources
         by_leaf = {"signed": _signed, "confidence": _confident}.get(self.votes.cast)
-        from_leaves = [source for source in votes if by_leaf and source.vote_weight == OWN]
-        for source in from_leaves:
-            assert by_leaf is not None
-            alpha = self._weight(OWN, ("", ""), assignment.ids.shape[1])
-            scores[source], totals[source] = by_leaf(assignment, alpha, threshold, out_of_bag)
+        if by_leaf is not None:
+            for source in self.sources:
+                if source.vote_weight == OWN:
+                    alpha = self.member_weights(source, assignment.ids.shape[1])
+                    scores[source], totals[source] = by_leaf(assignment, alpha, threshold, out_of_bag)
         for by_node in (False, True):
-            mine = [source for source in votes if source not in from_leaves and self.by_node(source) == by_node]
-            if not mine:
+            counted = [source for source in self.sources if source not in scores and self.by_node(source) == by_node]
+            if not counted:
                 continue
-            leaves = assignment.leaves
-            columns = _fixed_first({(source.member, source.leaf) for source in mine})
-            weights = sorted({source.vote_weight for source in mine})
-            ballot = self._ballot(leaves, columns, weights, leaves.mean_weight if by_node else None, assignment.members)
-            _, share, total = tally(assignment.ids, ballot, threshold, out_of_bag, n_threads)
-            for source in mine:
+            averages = [source for source in counted if source.output == "average"]
+            votes = [source for source in counted if source.output == "vote"]
+            columns = _fixed_first({(source.member, source.leaf) for source in votes})
+            weights = sorted({source.vote_weight for source in votes})
+            ballot = self._ballot(
+                leaves,
+                columns,
+                weights,
+                averaged=[leaves.sampled_probability(source.leaf) for source in averages],
+                leaf_weight=leaves.mean_weight if by_node else None,
+                members=assignment.members,
+            )
+            average, share, total = tally(assignment.ids, ballot, threshold, out_of_bag, n_threads)
+            for k, source in enumerate(averages):
+                scores[source] = leaves.corrected_mean(np.ascontiguousarray(average[:, k]))
+            for source in votes:
                 c, w = columns.index((source.member, source.leaf)), weights.index(source.vote_weight)
                 scores[source] = np.ascontiguousarray(share[:, c, w])
                 if source.vote_weight == OWN and self.votes.cast == "by_cost":
@@ -216,45 +216,33 @@ class Reader:
         mean = members.trees.leaf_mean(bins, leaves.sampled_probability(source.leaf), n_threads, self.members)
         return Readings({source: leaves.corrected_mean(mean)}, {}, self.votes.output)
 
-    def _averages(
-        self, assignment: LeafAssignment, threshold: Floats, out_of_bag: Bools | None, n_threads: int
-    ) -> dict[Source, Floats]:
-        averages = [source for source in self.sources if source.output == "average"]
-        if not averages:
-            return {}
-        leaves = assignment.leaves
-        ballot = Ballot(
-            np.column_stack([leaves.sampled_probability(source.leaf) for source in averages]),
-            np.empty((leaves.label.size, 0), np.bool_),
-            np.empty(0, np.int64),
-            np.ones((leaves.n_members, 0, 0)),
-            np.empty(0),
-        )
-        average, _, _ = tally(assignment.ids, ballot, threshold, out_of_bag, n_threads)
-        return {source: leaves.corrected_mean(np.ascontiguousarray(average[:, k])) for k, source in enumerate(averages)}
-
     def _ballot(
         self,
         leaves: LeafTable,
         columns: list[tuple[str, str]],
-        weights: list[str],
-        leaf_weight: Floats | None,
+        weights: Sequence[str] = (),
+        *,
+        averaged: Sequence[Floats] = (),
+        leaf_weight: Floats | None = None,
         members: NDArray[np.intp] | None = None,
     ) -> Ballot:
-        """Return what `tally` reads for these columns of votes and ways of weighing them, of all or some members."""
+        """Return what `tally` reads for probabilities to average, and for these columns of votes in ways of weighing.
+
+        Votes are those of all or some members.
+        """
         fixed = [column for column in columns if column[0] != "cost"]
-        by_cost = [column for column in columns if column[0] == "cost"]
-        kinds = sorted({leaf for _, leaf in by_cost})
+        by_cost = [leaf for member, leaf in columns if member == "cost"]
+        kinds = sorted(set(by_cost))
         outcomes = [self.fixed_votes(member, leaf, leaves) for member, leaf in fixed]
         counted = np.arange(leaves.n_members) if members is None else members
         weight = np.empty((counted.size, len(columns), len(weights)))
-        for c, column in enumerate(columns):
+        for c, (member, leaf) in enumerate(columns):
             for w, name in enumerate(weights):
-                weight[:, c, w] = self._weight(name, column, leaves.n_members)[counted]
+                weight[:, c, w] = self.member_weights(Source("vote", leaf, member, name), leaves.n_members)[counted]
         return Ballot(
-            _columns([leaves.probability(leaf) for leaf in kinds], leaves.label.size, np.float64),
+            _columns([*averaged, *map(leaves.probability, kinds)], leaves.label.size, np.float64),
             _columns(outcomes, leaves.label.size, np.bool_),
-            np.array([kinds.index(leaf) for _, leaf in by_cost], dtype=np.int64),
+            np.array([len(averaged) + kinds.index(leaf) for leaf in by_cost], dtype=np.int64),
             weight,
             np.empty(0) if leaf_weight is None else leaf_weight,
         )
@@ -267,15 +255,13 @@ class Reader:
 
     def member_weights(self, source: Source, n_members: int) -> Floats:
         """Return the weight of each member's vote."""
-        return self._weight(source.vote_weight, (source.member, source.leaf), n_members)
-
-    def _weight(self, name: str, column: tuple[str, str], n_members: int) -> Floats:
+        _, leaf, member, name = source
         if name == OWN:
             return np.ones(n_members) if self.votes.weight is None else self.votes.weight
         if name in BY_ERROR and name != "equal":
-            return vote_weights(name, self.member_errors_[column])
+            return vote_weights(name, self.member_errors_[member, leaf])
         # `read` weighs every column in every way, also in those that no source asks for.
-        return self.member_weights_.get((name, *column), np.ones(n_members))
+        return self.member_weights_.get((name, member, leaf), np.ones(n_members))
 
     def by_node(self, source: Source) -> bool:
         """Return whether votes are weighed by the mean weight of the records in the leaf."""
