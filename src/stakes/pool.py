@@ -172,8 +172,10 @@ def draws_from_pool(classifier: Any) -> bool:
         return False
     if classifier._class_weight is not None:  # by the shares of classes in all records
         return False
-    sampling = classifier.sampling
-    return sampling is None or isinstance(make_sampler(sampling, classes=np.array([0, 1])), CPRSampler | RatioSampler)
+    if classifier.sampling is None:
+        return True
+    sampler = make_sampler(classifier.sampling, classes=np.array([0, 1]))
+    return isinstance(sampler, CPRSampler | RatioSampler) and sampler.grows_by != "neighbours"
 
 
 def fit_pool(classifier: CostBaggingClassifier, pool: Pool, validation: Records) -> CostBaggingClassifier:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import partial, reduce
 from numbers import Integral
 from typing import Any
 
@@ -18,9 +18,9 @@ from stakes._docs import documented
 from stakes._rows import append_rows, take_rows
 from stakes.costs import Costs
 from stakes.exceptions import SamplingError
-from stakes.sampling.base import CostSampler, Counts, MemberSampler, Sample, split_classes
+from stakes.sampling.base import Counts, MemberSampler, Sample
 from stakes.sampling.encoding import categorical_columns, column_names, encode
-from stakes.sampling.ratio import class_sizes, cost_ratio
+from stakes.sampling.ratio import RatioSampler
 from stakes.sampling.rows import check_room
 from stakes.table import check_table
 
@@ -34,7 +34,7 @@ FARTHEST = 1e150
 
 @documented
 @dataclass(kw_only=True, eq=False, repr=False)
-class SMOTESampler(CostSampler):
+class SMOTESampler(RatioSampler):
     """Grow the dearer class to the ratio of the costs with synthetic records.
 
     As :class:`OverSampler`, but each extra record lies between a record of the class and one of its nearest
@@ -77,7 +77,7 @@ class SMOTESampler(CostSampler):
     True
     """
 
-    constant_costs_only = True
+    share = 0.0
     grows_by = "neighbours"
 
     k_neighbors: int = 5
@@ -86,10 +86,6 @@ class SMOTESampler(CostSampler):
     def counts(self, y: NDArray[Any], costs: Costs, rng: np.random.Generator, X: Any = None) -> Counts:
         """Return ones: every original record is in the sample once. The rest of it is made by `synthesize`."""
         return np.ones(y.size, dtype=np.int64)
-
-    def changes(self, y: NDArray[Any], costs: Costs) -> bool:
-        """Return whether these costs ask for synthetic records."""
-        return _growth(y, costs)[-1] > 0
 
     def draw(self, y: NDArray[Any], costs: Costs, rng: np.random.Generator, X: Any = None) -> Sample:
         """Draw a whole sample: every original record once, and synthetic ones."""
@@ -105,13 +101,8 @@ class SMOTESampler(CostSampler):
         if n_draws <= POOL:
             return self
         made = [self.synthesize(X, y, costs, rng) for _ in range(POOL)]
-        n_new = made[0][1].size
-        if n_new == 0:
-            return self
-        X_pool = made[0][0]
-        for X_more, _ in made[1:]:
-            X_pool = append_rows(X_pool, X_more)
-        return _Pool(X_pool, np.concatenate([y_new for _, y_new in made]), n_new)
+        y_new = made[0][1]
+        return _Pool(reduce(append_rows, (X_new for X_new, _ in made)), y_new) if y_new.size else self
 
     def synthesize(
         self, X: Any, y: NDArray[Any], costs: Costs, rng: np.random.Generator
@@ -122,11 +113,12 @@ class SMOTESampler(CostSampler):
         """
         if X is None:
             raise SamplingError("SMOTESampler makes records between those of X, and X was not given")
-        label, rows, others, n_new = _growth(y, costs)
-        y_new = np.full(n_new, label, dtype=np.int64)
-        if n_new == 0:
-            return take_rows(X, rows[:0]), y_new
-        return self._between(X, rows, others, n_new, int(rng.integers(2**31 - 1))), y_new
+        grown = [(rows, size - rows.size) for rows, size in self._classes(y, costs) if size > rows.size]
+        if not grown:
+            return take_rows(X, np.empty(0, np.intp)), np.empty(0, np.int64)
+        ((rows, n_new),) = grown
+        others = np.setdiff1d(np.arange(y.size), rows)
+        return self._between(X, rows, others, n_new, int(rng.integers(2**31 - 1))), np.full(n_new, y[rows[0]], np.int64)
 
     def _between(self, X: Any, rows: NDArray[np.intp], others: NDArray[np.intp], n_new: int, seed: int) -> Any:
         """Make `n_new` records between the `rows` of a class."""
@@ -160,24 +152,18 @@ class SMOTESampler(CostSampler):
         return decode(sampler.fit_resample(matrix, classes)[0][-n_new:])
 
 
-class _Pool(MemberSampler):
-    """Every original record once, and some of the synthetic ones of a pool."""
+class _Pool(SMOTESampler):
+    """Draws the synthetic records of a sample from a pool, each at most once."""
 
-    constant_costs_only = True
-
-    def __init__(self, X: Any, y: NDArray[np.int64], n_new: int) -> None:
+    def __init__(self, X: Any, y_new: NDArray[np.int64]) -> None:
         self.X = X
-        self.y = y
-        self.n_new = n_new
+        self.y_new = y_new
 
-    def counts(self, y: NDArray[Any], costs: Costs, rng: np.random.Generator, X: Any = None) -> Counts:
-        """Return ones: every original record is in the sample once."""
-        return np.ones(y.size, dtype=np.int64)
-
-    def draw(self, y: NDArray[Any], costs: Costs, rng: np.random.Generator, X: Any = None) -> Sample:
-        """Draw as many synthetic records as a sample needs, each at most once."""
-        rows = rng.choice(self.y.size, self.n_new, replace=False)
-        return Sample(self.counts(y, costs, rng), take_rows(self.X, rows), self.y[rows])
+    def synthesize(
+        self, X: Any, y: NDArray[Any], costs: Costs, rng: np.random.Generator
+    ) -> tuple[Any, NDArray[np.int64]]:
+        """Return some records of the pool, and their class, one for all."""
+        return take_rows(self.X, rng.choice(POOL * self.y_new.size, self.y_new.size, replace=False)), self.y_new
 
 
 class _Categories(OneHotEncoder):
@@ -193,15 +179,6 @@ class _Categories(OneHotEncoder):
         if ((codes < 0) | (codes >= sizes)).any():
             return np.asarray(super().inverse_transform(X))
         return np.column_stack([categories[codes[:, j]] for j, categories in enumerate(self.categories_)])
-
-
-def _growth(y: NDArray[Any], costs: Costs) -> tuple[int, NDArray[np.intp], NDArray[np.intp], int]:
-    """Return the class to grow, its rows, those of the other, and by how many records."""
-    positives, negatives = split_classes(y)
-    rho = cost_ratio(costs.class_means(y))
-    label = int(rho >= 1)
-    rows, others = (positives, negatives) if label else (negatives, positives)
-    return label, rows, others, class_sizes(positives.size, negatives.size, rho, share=0.0)[1 - label] - rows.size
 
 
 def _method(categorical: NDArray[np.bool_]) -> Callable[..., Any]:
