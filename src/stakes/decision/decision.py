@@ -104,7 +104,7 @@ class Decision:
         return f"Decision({', '.join(changed)})"
 
     def _repr_html_(self) -> str:
-        return f"<code>{escape(repr(self))}</code><br>acts on: {escape(in_words(**asdict(self)))}"
+        return f"<code>{escape(repr(self))}</code><br>acts on: {escape(in_words(asdict(self)))}"
 
     @property
     def needs_costs(self) -> bool:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 __all__ = ["in_words"]
 
 SCORES = {
@@ -19,15 +22,7 @@ THRESHOLDS = {
 }
 
 
-def in_words(
-    *,
-    member: str,
-    output: str | None,
-    vote_weight: str | None,
-    calibration: str | None,
-    threshold: str,
-    leaf: str | None = None,
-) -> str:
+def in_words(decision: Mapping[str, Any]) -> str:
     """Return which score a decision goes by, and which threshold: the fields of a `Decision` in plain words.
 
     "Break-even" is T_cs, the probability at which acting and doing nothing are expected to cost the same.
@@ -37,16 +32,18 @@ def in_words(
     >>> from dataclasses import asdict
     >>> from stakes import Decision
     >>> from stakes.decision.wording import in_words
-    >>> in_words(**asdict(Decision(output="average", calibration="platt", threshold="cost")))
+    >>> in_words(asdict(Decision(output="average", calibration="platt", threshold="cost")))
     'calibrated probability above break-even'
-    >>> in_words(**asdict(Decision(member="cost", vote_weight="log_odds")))
+    >>> in_words(asdict(Decision(member="cost", vote_weight="log_odds")))
     'weighted votes by cost above one half'
-    >>> in_words(**asdict(Decision(member="cost", vote_weight="pruned")))
+    >>> in_words(asdict(Decision(member="cost", vote_weight="pruned")))
     'votes by cost of the best few members above one half'
     """
-    calibrated = "calibrated " if calibration else ""
+    vote_weight, threshold = decision["vote_weight"], decision["threshold"]
+    calibrated = "calibrated " if decision["calibration"] else ""
     pruned = vote_weight is not None and vote_weight.startswith("pruned")
     weighted = "weighted " if vote_weight not in (None, "equal") and not pruned else ""
-    score = SCORES.get((output, member), "score") + (" of the best few members" if pruned else "")
+    of_few = " of the best few members" if pruned else ""
+    score = SCORES.get((decision["output"], decision["member"]), "score") + of_few
     # A threshold that is not in the table is one of another package, or of a later version.
     return f"{calibrated}{weighted}{score} {THRESHOLDS.get(threshold, f'above the threshold {threshold!r}')}"

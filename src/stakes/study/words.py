@@ -8,7 +8,7 @@ from stakes._format import known, percent
 from stakes.catalog import list_methods
 from stakes.decision.wording import in_words
 from stakes.measures import Measure
-from stakes.study.columns import DECISION, TOTALS
+from stakes.study.columns import TOTALS
 
 __all__ = ["decision_words", "figure_words", "interval_of", "model_words", "row_words", "tree_words"]
 
@@ -45,7 +45,7 @@ def tree_words(row: dict[str, Any]) -> str | None:
 
 def decision_words(row: dict[str, Any]) -> str:
     """Return how the model of a row decides."""
-    return in_words(**{name: row[name] for name in DECISION})
+    return in_words(row)
 
 
 def row_words(row: dict[str, Any], measure: Measure) -> tuple[str, str, str, str, str]:
