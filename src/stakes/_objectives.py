@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -54,11 +55,6 @@ class SoftCost:
         return -self.sign * size, size
 
 
-def _sample_weight(records: Records) -> Floats:
-    """Return the sample weights; ones by default."""
-    return np.ones(len(records)) if records.weight is None else records.weight
-
-
 def _cost_weight(records: Records) -> Floats:
     """Return the costs of misclassifying the records, times their weights, with a mean of 1."""
     weight = records.cost_weight()
@@ -75,7 +71,7 @@ class Objective(NamedTuple):
 
 # To add an objective: a row here.
 OBJECTIVES: dict[str, Objective] = {
-    "logistic": Objective(_sample_weight, None, "cost"),
+    "logistic": Objective(attrgetter("weights"), None, "cost"),
     "weighted": Objective(_cost_weight, None, "half"),
-    "cost": Objective(_sample_weight, SoftCost.of, "cost"),
+    "cost": Objective(attrgetter("weights"), SoftCost.of, "cost"),
 }

@@ -80,11 +80,12 @@ class Reader:
     @property
     def needs_records(self) -> bool:
         """Whether something about the members must be chosen on validation records."""
-        return any(self._is_chosen(source) for source in self.sources)
-
-    def _is_chosen(self, source: Source) -> bool:
-        by_error = source.vote_weight in VOTE_WEIGHTS and source.vote_weight != "equal"
-        return by_error or (source.member == "tuned" and source.leaf not in (self.votes.thresholds or {}))
+        weights = set(VOTE_WEIGHTS) - {"equal"}
+        known = self.votes.thresholds or {}
+        return any(
+            source.vote_weight in weights or (source.member == "tuned" and source.leaf not in known)
+            for source in self.sources
+        )
 
     @property
     def leaves(self) -> set[str]:

@@ -29,8 +29,7 @@ class Limits(NamedTuple):
 
     def counted(self, records: Records) -> list[tuple[Floats, float | None]]:
         """Return the limits as `best_cut` takes them."""
-        weight = np.ones(len(records)) if records.weight is None else records.weight
-        return [(np.where(records.positive, 0.0, weight), self.max_fpr), (weight, self.max_acted)]
+        return [(np.where(records.positive, 0.0, records.weights), self.max_fpr), (records.weights, self.max_acted)]
 
 
 class Threshold(ABC):
@@ -149,8 +148,7 @@ class Scaled(Threshold):
         counted = limits.counted(records)
         chosen = best_cut(ratio, if_negative, if_positive, limits=counted).threshold
         saved = np.where(ratio > 0, if_positive, if_negative) - np.where(ratio > chosen, if_positive, if_negative)
-        weight = np.ones(len(records)) if records.weight is None else records.weight
-        error = np.sqrt((saved[saved != 0] ** 2 / weight[saved != 0]).sum())
+        error = np.sqrt((saved[saved != 0] ** 2 / records.weights[saved != 0]).sum())
         one_is_allowed = all(
             at_most is None or counts[ratio > 0].sum() / (counts.sum() or 1.0) <= at_most for counts, at_most in counted
         )

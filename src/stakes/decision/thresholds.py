@@ -177,7 +177,9 @@ def _middle_of_widest(values: NDArray[np.floating], optimal: NDArray[np.bool_]) 
     `values` are the m distinct scores in order; `optimal` marks the optimal ones of the m + 1 cuts. Cut j is made by
     the thresholds in [values[j-1], values[j]), and neighbouring optimal cuts make one interval.
     """
-    gap = _mean_gap(values)
+    # The mean distance between neighbours, 1 where there is one value only.
+    steps = values.size - 1
+    gap = values[-1] / steps - values[0] / steps if steps else values.dtype.type(1)
     in_unit_interval = values[0] >= 0 and values[-1] <= 1
     lowest, highest = (0.0, 1.0) if in_unit_interval else (values[0] - gap, values[-1] + gap)
     lower = np.concatenate(([lowest], values), dtype=values.dtype)
@@ -197,12 +199,6 @@ def _middle_of_widest(values: NDArray[np.floating], optimal: NDArray[np.bool_]) 
     # All records positive, and the smallest score is 0 (or so large that the gap is nothing next to it).
     below = np.nextafter(values[0], -np.inf, dtype=values.dtype)
     return float(values.dtype.type(min(values[0] - gap / 2, below)))
-
-
-def _mean_gap(values: NDArray[np.floating]) -> Any:
-    """Return the mean distance between neighbours, 1 where there is one value only."""
-    steps = values.size - 1
-    return values[-1] / steps - values[0] / steps if steps else values.dtype.type(1)
 
 
 def positives(pos_label: Any, **labels: ArrayLike) -> list[NDArray[np.bool_]]:
