@@ -367,7 +367,7 @@ Y, P, COSTS = [0, 1, 1], [0.1, 0.6, 0.9], {"fp_cost": 1, "fn_cost": 5}
         (lambda: gain_curve(Y, P, **COSTS, order="size"), "order='size' is not known: choose from 'score'"),
         (lambda: gain_curve(Y, [1, 2, 3], **COSTS, order="expected_saving"), "not a probability in row 1, 2"),
         (lambda: reliability_curve(Y, [-0.1, 0.5, 1]), "y_prob is not a probability in row 0"),
-        (lambda: reliability_curve(Y, P, n_bins=0), "n_bins must be at least 1"),
+        (lambda: reliability_curve(Y, P, n_bins=0), "n_bins=0 is not valid: give a whole number of at least 1"),
         (lambda: reliability_curve(Y, P, strategy="kmeans"), "strategy='kmeans' is not known"),
         (lambda: sensitivity_curve(Y, **COSTS), "give either y_score"),
         (lambda: sensitivity_curve(Y, y_score=P, y_pred=Y, **COSTS), "give either y_score"),

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from stakes._docs import documented
 from stakes._typing import Bools, Floats, Ints
-from stakes._validation import check_value, choice
+from stakes._validation import check_value, choice, whole
 from stakes.costs import Costs
 from stakes.decision.thresholds import ScoreCuts, finite_scores, positives, probabilities, record_weights
 from stakes.exceptions import CostsError
@@ -235,9 +235,8 @@ def iso_cost_lines(
            [0.5 , 1.  ]])
     """
     bill = Bill.of(y_true, [], fp_cost, fn_cost, tp_cost, tn_cost, sample_weight, pos_label)
-    (positive,) = positives(pos_label, y_true=y_true)
     mistake = np.abs(bill.if_positive - bill.if_negative)
-    all_missed, all_alarmed = mistake[positive].sum(), mistake[~positive].sum()
+    all_missed, all_alarmed = mistake[bill.positive].sum(), mistake[~bill.positive].sum()
     perfect = np.minimum(bill.if_negative, bill.if_positive).sum()
     if cost is None:
         levels = np.unique(perfect + min(all_missed, all_alarmed) * np.arange(1, 5) / 4)
@@ -319,8 +318,7 @@ def gain_curve(
         p = probabilities(y_score, n)
         ranking = p * costs.fn - (1 - p) * costs.fp
     cuts = ScoreCuts(ranking)
-    weight = record_weights(sample_weight, n)
-    share, cost = cuts.above(weight)[::-1], _cost(cuts, bill)[::-1]
+    share, cost = cuts.above(bill.weight)[::-1], _cost(cuts, bill)[::-1]
     return GainCurve(share / (share[-1] or 1.0), cost[0] - cost, savings_of(cost, *sorted((cost[0], cost[-1]))))
 
 
@@ -387,8 +385,7 @@ def reliability_curve(
         weight = weight * (fp + fn)
     elif fp_cost is not None or fn_cost is not None:
         raise CostsError("fp_cost or fn_cost is missing: give both, or neither to count all records alike")
-    if n_bins < 1:
-        raise ValueError(f"n_bins must be at least 1, got {n_bins!r}")
+    check_value("n_bins", n_bins, whole(1))
     check_value("strategy", strategy, choice("quantile", "uniform"))
     shares = np.linspace(0, 1, n_bins + 1)[1:-1]
     bins = np.searchsorted(np.quantile(probability, shares) if strategy == "quantile" else shares, probability)
@@ -483,21 +480,10 @@ def sensitivity_curve(
     return SensitivityCurve(factors, savings_of(on_fn * missed + on_fp * alarmed, *baselines))
 
 
-@documented
 def decide_by_costs(
     y_score: ArrayLike, *, fp_cost: ArrayLike, fn_cost: ArrayLike, tp_cost: ArrayLike = 0.0, tn_cost: ArrayLike = 0.0
 ) -> Bools:
     """Return which records are worth acting on: those whose probability is above T_cs (MEC, FRAMEWORK 2).
-
-    Parameters
-    ----------
-    y_score : array-like of shape (n_records,)
-        Probabilities of the positive class.
-    {costs}
-
-    Returns
-    -------
-    acted : ndarray of bool of shape (n_records,)
 
     Examples
     --------

@@ -107,7 +107,7 @@ def test_intervals_take_weights_and_costs_of_right_decisions():
 def test_interval_arguments_are_checked():
     for bad, message in (
         ({"confidence_level": 95}, "confidence_level must be between 0 and 1, got 95"),
-        ({"n_resamples": 0}, "n_resamples must be at least 1, got 0"),
+        ({"n_resamples": 0}, "n_resamples=0 is not valid: give a whole number of at least 1"),
     ):
         with pytest.raises(ValueError, match=message):
             cost_interval(Y_TRUE, Y_PRED, **COSTS, **bad)

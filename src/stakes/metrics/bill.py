@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from stakes._typing import Bools, Floats
-from stakes.costs import check_costs
+from stakes.costs import check_costs, per_record
 from stakes.decision.thresholds import positives, record_weights
 
 __all__ = ["COST_NAMES", "Bill"]
@@ -20,9 +20,12 @@ COST_NAMES = ("fp_cost", "fn_cost", "tp_cost", "tn_cost")
 class Bill(NamedTuple):
     """What each record costs if decided negative and if decided positive, and the decisions to charge for."""
 
+    positive: Bools
+    weight: Floats
     if_negative: Floats
     if_positive: Floats
     acted: list[Bools]
+    paid: float  # for the features of all records
 
     @classmethod
     def of(
@@ -35,6 +38,7 @@ class Bill(NamedTuple):
         tn_cost: ArrayLike,
         sample_weight: ArrayLike | None,
         pos_label: Any,
+        acquisition_cost: ArrayLike = 0.0,
     ) -> Bill:
         """Check classes, decisions, costs and weights, and charge each record for either decision."""
         names = ("y_pred", "y_pred_other")
@@ -43,7 +47,13 @@ class Bill(NamedTuple):
         fp, fn, tp, tn = check_costs(n, "y_true", fp_cost=fp_cost, fn_cost=fn_cost, tp_cost=tp_cost, tn_cost=tn_cost)
         weight = record_weights(sample_weight, n)
         if_negative, if_positive = weight * np.where(positive, fn, tn), weight * np.where(positive, tp, fp)
-        return cls(if_negative, if_positive, acted)
+        paid = float(weight @ per_record(acquisition_cost, "acquisition_cost", n))
+        return cls(positive, weight, if_negative, if_positive, acted, paid)
+
+    @property
+    def cost(self) -> float:
+        """What the decisions cost, and what was paid for features."""
+        return self.total(self.acted[0]) + self.paid
 
     @property
     def baselines(self) -> tuple[float, float]:

@@ -48,8 +48,9 @@ def total_cost(
     >>> total_cost([1, 1, 0, 0], [1, 0, 1, 0], fp_cost=5, fn_cost=[20, 95, 20, 20])
     100.0
     """
-    bill = Bill.of(y_true, [y_pred], fp_cost, fn_cost, tp_cost, tn_cost, sample_weight, pos_label)
-    return bill.total(bill.acted[0]) + _paid(acquisition_cost, sample_weight, bill)
+    return Bill.of(
+        y_true, [y_pred], fp_cost, fn_cost, tp_cost, tn_cost, sample_weight, pos_label, acquisition_cost
+    ).cost
 
 
 @documented
@@ -88,9 +89,8 @@ def savings_score(
     >>> savings_score([1, 1, 0, 0], [1, 1, 1, 0], fp_cost=5, fn_cost=[20, 95, 20, 20])
     0.5
     """
-    bill = Bill.of(y_true, [y_pred], fp_cost, fn_cost, tp_cost, tn_cost, sample_weight, pos_label)
-    cost = bill.total(bill.acted[0]) + _paid(acquisition_cost, sample_weight, bill)
-    return float(savings_of(cost, *bill.baselines))
+    bill = Bill.of(y_true, [y_pred], fp_cost, fn_cost, tp_cost, tn_cost, sample_weight, pos_label, acquisition_cost)
+    return float(savings_of(bill.cost, *bill.baselines))
 
 
 @documented
@@ -128,15 +128,8 @@ def cost_reduction(
     >>> round(cost_reduction([1, 1, 0], [1, 0, 1], fp_cost=10, fn_cost=[80, 40, 60]), 4)
     0.5833
     """
-    bill = Bill.of(y_true, [y_pred], fp_cost, fn_cost, tp_cost, tn_cost, sample_weight, pos_label)
-    cost = bill.total(bill.acted[0]) + _paid(acquisition_cost, sample_weight, bill)
-    return float(savings_of(cost, bill.total(False), bill.total(True)))
-
-
-def _paid(acquisition_cost: ArrayLike, sample_weight: ArrayLike | None, bill: Bill) -> float:
-    """Return what was paid for the features of all records."""
-    n = bill.if_negative.size
-    return float(record_weights(sample_weight, n) @ per_record(acquisition_cost, "acquisition_cost", n))
+    bill = Bill.of(y_true, [y_pred], fp_cost, fn_cost, tp_cost, tn_cost, sample_weight, pos_label, acquisition_cost)
+    return float(savings_of(bill.cost, bill.total(False), bill.total(True)))
 
 
 @documented

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from stakes._docs import documented
 from stakes._typing import Floats
+from stakes._validation import check_value, whole
 from stakes.metrics.bill import Bill
 
 __all__ = ["Interval", "cost_difference_interval", "cost_interval"]
@@ -127,8 +128,7 @@ def _percentile_interval(
         raise ValueError("an interval needs at least one record")
     if not 0 < confidence_level < 1:
         raise ValueError(f"confidence_level must be between 0 and 1, got {confidence_level!r}")
-    if n_resamples < 1:
-        raise ValueError(f"n_resamples must be at least 1, got {n_resamples!r}")
+    check_value("n_resamples", n_resamples, whole(1))
     sums = _resampled_sums(values, n_resamples, np.random.default_rng(random_state))
     tail = (1 - confidence_level) / 2
     low, high = np.quantile(sums, [tail, 1 - tail])
