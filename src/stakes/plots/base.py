@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+from inspect import signature
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -51,9 +52,7 @@ REFERENCE: dict[str, Any] = {"color": "0.45", "linewidth": 1, "linestyle": "--",
 class PredictionDisplay(ABC):
     """Base of displays that are drawn from scores and decisions."""
 
-    # Whether from_predictions takes y_pred, the decisions of the estimator, besides its scores.
-    _shows_decisions: ClassVar[bool] = False
-
+    line_: Line2D
     ax_: Axes
     figure_: Figure
 
@@ -112,7 +111,7 @@ class PredictionDisplay(ABC):
         check_is_fitted(asked)
         pos_label = positive_class(asked, pos_label)
         taken = {argument: costs[argument] for argument in taken_by(asked, costs)}
-        if cls._shows_decisions:
+        if "y_pred" in signature(cls.from_predictions).parameters:
             options = {"y_pred": asked.predict(X, **taken)} | options
         return cls.from_predictions(
             y,

@@ -18,7 +18,6 @@ from stakes.plots import base
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.lines import Line2D
 
 __all__ = ["CostCurveDisplay"]
 
@@ -139,7 +138,7 @@ class CostCurveDisplay(base.PredictionDisplay):
         thresholds, cost = self._corners()
         best = float(height(curve.cost_at(self.best_threshold)))
         value = f"{measured.unit.write(best)} at {self.best_threshold:.3g}"
-        self.line_: Line2D = base.line_within(
+        self.line_ = base.line_within(
             ax,
             thresholds,
             height(cost),

@@ -14,7 +14,6 @@ from stakes.plots import base
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.lines import Line2D
 
 __all__ = ["GainDisplay"]
 
@@ -109,7 +108,7 @@ class GainDisplay(base.PredictionDisplay):
         share, height = self.curve.share, measured.of(self.curve)
         best = int(height.argmax())
         value = f"{measured.unit.write(height[best])} at {base.PERCENT.write(share[best])}"
-        self.line_: Line2D = base.line_within(
+        self.line_ = base.line_within(
             ax,
             share,
             height,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -25,7 +25,6 @@ from stakes.plots import base
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.lines import Line2D
 
 __all__ = ["CostROCDisplay"]
 
@@ -66,8 +65,6 @@ class CostROCDisplay(base.PredictionDisplay):
     >>> display.points["least cost"]
     OperatingPoint(fpr=0.333..., tpr=1.0)
     """
-
-    _shows_decisions: ClassVar[bool] = True
 
     curve: RocPoints
     iso_cost: IsoCostLines
@@ -134,7 +131,7 @@ class CostROCDisplay(base.PredictionDisplay):
         fpr, tpr, _ = self.curve
         label = base.label(self.name if name is None else name, f"AUC {auc(fpr, tpr):.3f}")
         (self.line_,) = ax.plot(fpr, tpr, **{"label": label} | line_kw)
-        self._draw_points(ax, self.line_)
+        self._draw_points(ax)
         base.PERCENT.format(ax.xaxis)
         base.PERCENT.format(ax.yaxis)
         base.finish(ax, "False positive rate", "True positive rate")
@@ -151,10 +148,10 @@ class CostROCDisplay(base.PredictionDisplay):
             ax.plot(x, y, gid=text, **base.REFERENCE | {"linestyle": "-", "linewidth": 0.8})
             base.note(ax, text, (x[end], y[end]), xytext=(1, 1), rotation=45, fontsize="x-small")
 
-    def _draw_points(self, ax: Axes, line: Line2D) -> None:
+    def _draw_points(self, ax: Axes) -> None:
         at: dict[OperatingPoint, list[str]] = {}
         for which, point in self.points.items():
             at.setdefault(point, []).append(which)
         for point, names in at.items():
-            ax.plot(*point, "o", color=line.get_color())
-            base.note(ax, ", ".join(names), point, color=line.get_color(), xytext=(7, -3), va="top")
+            ax.plot(*point, "o", color=self.line_.get_color())
+            base.note(ax, ", ".join(names), point, color=self.line_.get_color(), xytext=(7, -3), va="top")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from numpy.typing import ArrayLike
 
@@ -56,8 +56,6 @@ class CostSensitivityDisplay(base.PredictionDisplay):
     >>> [line.get_label() for line in display.lines_]
     ['model: decided anew by $T_{cs}$', "model: today's decisions"]
     """
-
-    _shows_decisions: ClassVar[bool] = True
 
     adapted: SensitivityCurve | None
     kept: SensitivityCurve
