@@ -31,7 +31,6 @@ __all__ = [
     "operating_point",
     "reliability_curve",
     "roc_points",
-    "savings_of",
     "sensitivity_curve",
 ]
 
@@ -64,7 +63,11 @@ class CostCurve(NamedTuple):
     @property
     def savings(self) -> Floats:
         """The share of the baseline that is saved, as `stakes.metrics.savings_score` defines it."""
-        return savings_of(self.cost, *sorted((self.cost[0], self.cost[-1])))
+        return self.saved_at(self.cost)
+
+    def saved_at(self, cost: ArrayLike) -> Floats:
+        """Return the share of the baseline that is saved at a total cost."""
+        return savings_of(cost, *sorted((self.cost[0], self.cost[-1])))
 
     def cost_at(self, threshold: float) -> float:
         """Return the total cost of one threshold."""

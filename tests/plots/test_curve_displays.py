@@ -94,6 +94,9 @@ def test_cost_curve_is_drawn_where_a_trivial_decision_is_free(scored):
     drawn(CostCurveDisplay.from_predictions(y, p, fp_cost=1, fn_cost=0).ax_)
     drawn(CostCurveDisplay.from_predictions(y, p, fp_cost=0, fn_cost=0, measure="savings").ax_)
     drawn(GainDisplay.from_predictions(y, p, fp_cost=1, fn_cost=0, measure="savings").ax_)
+    saved = CostCurveDisplay.from_predictions(y, p, fp_cost=1, fn_cost=0, measure="savings")
+    np.testing.assert_array_equal(saved.line_.get_ydata()[:-1], saved.curve.savings)
+    drawn(saved.ax_)
 
 
 # ROC

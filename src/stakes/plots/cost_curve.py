@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from stakes._docs import documented
+from stakes._typing import Floats
 from stakes._validation import check_value, choice
 from stakes.costs import Costs
-from stakes.curves import CostCurve, Floats, cost_curve, decide_by_costs, savings_of
+from stakes.curves import CostCurve, cost_curve, decide_by_costs
 from stakes.decision.thresholds import positives
 from stakes.metrics import total_cost, tuned_threshold
 from stakes.plots import base
@@ -22,10 +23,10 @@ if TYPE_CHECKING:
 __all__ = ["CostCurveDisplay"]
 
 
-# Of a cost and that of the cheaper trivial decision.
+# Of a curve and a cost.
 MEASURES = {
-    "cost": base.Drawn(lambda cost, baseline: cost, base.MONEY, "Total cost ({unit})"),
-    "savings": base.Drawn(savings_of, base.PERCENT, base.SAVINGS),
+    "cost": base.Drawn(lambda curve, cost: cost, base.MONEY, "Total cost ({unit})"),
+    "savings": base.Drawn(CostCurve.saved_at, base.PERCENT, base.SAVINGS),
 }
 
 
@@ -132,7 +133,7 @@ class CostCurveDisplay(base.PredictionDisplay):
         curve, name = self.curve, self.name if name is None else name
 
         def height(cost: Any) -> Any:
-            return measured.of(cost, curve.baseline)
+            return measured.of(curve, cost)
 
         ax = base.start(self, ax)
         thresholds, cost = self._corners()
@@ -143,7 +144,7 @@ class CostCurveDisplay(base.PredictionDisplay):
             thresholds,
             height(cost),
             # What costs twice as much as deciding without a model may leave the picture.
-            shown=savings_of(cost, curve.baseline) >= -1,
+            shown=curve.saved_at(cost) >= -1,
             **{"label": base.label(name, value), "drawstyle": "steps-post"} | line_kw,
         )
         color = self.line_.get_color()
