@@ -251,8 +251,8 @@ def iso_cost_lines(
     excess = excess[drawn, np.newaxis]
     missed = np.minimum(excess, all_missed) * [1, 0] + np.maximum(excess - all_alarmed, 0) * [0, 1]
     alarmed = excess - missed
-    fpr = _rate(alarmed, all_alarmed, otherwise=np.array([0.0, 1.0]))
-    tpr = 1 - _rate(missed, all_missed, otherwise=np.array([1.0, 0.0]))
+    fpr = alarmed / all_alarmed if all_alarmed > 0 else np.tile([0.0, 1.0], (len(excess), 1))
+    tpr = 1 - missed / all_missed if all_missed > 0 else np.tile([0.0, 1.0], (len(excess), 1))
     return IsoCostLines(levels[drawn], fpr, tpr)
 
 
@@ -506,10 +506,6 @@ def _cost(cuts: ScoreCuts, bill: Bill) -> Floats:
 
 def _thresholds(cuts: ScoreCuts) -> Floats:
     return np.append(-np.inf, cuts.scores)
-
-
-def _rate(part: Floats, whole: float, otherwise: Floats) -> Floats:
-    return part / whole if whole > 0 else np.broadcast_to(otherwise, part.shape).copy()
 
 
 def _class_weights(positive: Bools, sample_weight: ArrayLike | None) -> tuple[Floats, Floats]:
