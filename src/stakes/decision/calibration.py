@@ -140,7 +140,7 @@ class Platt(Calibration):
 
 
 @dataclass(frozen=True)
-class PlattLogit(Calibration):
+class PlattLogit(Platt):
     """Platt scaling of the logit: 1 / (1 + exp(slope logit(S) + intercept)), for scores between 0 and 1.
 
     Probabilities that are too extreme, too cautious, or shifted by sampling or weights differ from the true ones by a
@@ -158,8 +158,6 @@ class PlattLogit(Calibration):
 
     words = "Platt scaling of the logit"
 
-    slope: float
-    intercept: float
     clip: float
 
     @classmethod
@@ -174,7 +172,7 @@ class PlattLogit(Calibration):
 
     def __call__(self, scores: ArrayLike, total_weight: ArrayLike | None = None) -> Floats:
         """Return the probability of the positive class for each score."""
-        return expit(-(self.slope * _clipped_logit(scores, self.clip) + self.intercept))
+        return super().__call__(_clipped_logit(scores, self.clip))
 
 
 def _clipped_logit(scores: ArrayLike, clip: float) -> Floats:
@@ -256,7 +254,7 @@ def fit_calibration(
     except (KeyError, TypeError):
         raise DecisionError(f"unknown calibration {name!r}: choose from {', '.join(CALIBRATIONS)}") from None
     if not kind.needs_data:
-        return kind.fit(np.empty(0), np.empty(0, dtype=bool), np.empty(0))
+        return kind()
     positive = np.asarray(y) == 1
     n = positive.size
     weight = record_weights(sample_weight, n, "y")

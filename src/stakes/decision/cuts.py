@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -26,8 +26,6 @@ NO_RECORDS = (
     "this decision chooses something on validation records, and none were kept: fit with validation= or X_val=, or "
     "choose a decision without tuned thresholds, platt, isotonic, and vote weights by error"
 )
-
-NOTHING = Records(None, np.empty(0, np.bool_), Costs(fp=1.0, fn=1.0))
 
 
 @dataclass(frozen=True)
@@ -92,7 +90,7 @@ def fixed_cut(decision: Decision) -> Cut:
     if decision.tunes_cut:
         raise DecisionError(NO_RECORDS)
     calibration = None if decision.calibration is None else fit_calibration(decision.calibration)
-    return Cut(decision, calibration, THRESHOLDS[decision.threshold].fit(np.empty(0), NOTHING, Limits()))
+    return Cut(decision, calibration, THRESHOLDS[decision.threshold]())
 
 
 def fit_cuts(
@@ -147,21 +145,21 @@ def fit_cuts(
     limits = Limits(max_fpr, max_acted)
     known = np.flatnonzero(readings.known)
     known = known if rows is None else np.intersect1d(rows, known)
-    records = records.with_features(None).take(known)
-    fitted: dict[tuple[Source, str | None, str], Cut] = {}
-    calibrations: dict[tuple[Source, str], Calibration] = {}
+    readings, records = readings.take(known), records.with_features(None).take(known)
+    calibrations: dict[tuple[Source, str | None], Calibration | None] = {}
+    thresholds: dict[tuple[Source, str | None, str], Threshold] = {}
     cuts = []
     for decision in decisions:
-        source, name = readings.source(decision), decision.calibration
-        score = readings.scores[source][known]
-        if name is not None and (source, name) not in calibrations:
-            calibrations[source, name] = fit_calibration(name, score, records.positive, sample_weight=records.weight)
-        kind = THRESHOLDS[decision.threshold]
-        if (key := (source, name, decision.threshold)) not in fitted:
-            calibration = None if name is None else calibrations[source, name]
+        source, name, kind = readings.source(decision), decision.calibration, THRESHOLDS[decision.threshold]
+        score = readings.scores[source]
+        if (source, name) not in calibrations:
+            weight = records.weight
+            fitted = None if name is None else fit_calibration(name, score, records.positive, sample_weight=weight)
+            calibrations[source, name] = fitted
+        calibration = calibrations[source, name]
+        if (key := (source, name, decision.threshold)) not in thresholds:
             if calibration is not None and kind.needs_data:
-                total = readings.total_weight.get(source)
-                score = calibration(score, None if total is None else total[known])
-            fitted[key] = Cut(decision, calibration, kind.fit(score, records, limits))
-        cuts.append(replace(fitted[key], decision=decision))
+                score = calibration(score, readings.total_weight.get(source))
+            thresholds[key] = kind.fit(score, records, limits)
+        cuts.append(Cut(decision, calibration, thresholds[key]))
     return cuts
