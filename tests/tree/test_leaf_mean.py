@@ -12,7 +12,7 @@ from stakes.datasets import make_churn
 @pytest.mark.parametrize("n", [1, 2, 3, 5, 500])
 @pytest.mark.parametrize("n_threads", [1, 3])
 def test_the_mean_of_leaf_values_is_that_of_the_leaves_to_the_last_bit(n, n_threads, monkeypatch):
-    monkeypatch.setattr("stakes.tree.predicting.FEWEST_PATHS_FOR_THREADS", 1)
+    monkeypatch.setattr("stakes.tree.trees.FEWEST_PATHS_FOR_THREADS", 1)
     data = make_churn(500, random_state=0)
     forest = CostBaggingClassifier(n_estimators=7, random_state=0).fit(data.frame, data.target)
     trees, bins = forest.members_.trees, forest._read(data.frame[:n], reset=False)

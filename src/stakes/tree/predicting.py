@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any
-
 import numpy as np
 
 from stakes._jit import kernel
 from stakes._typing import Bytes, Floats, Int32s, Ints, Uint64s
 from stakes.tree.nodes import BINS, Nodes
 
-__all__ = ["leaf_ids", "leaf_sums", "pack"]
+__all__ = ["descend", "pack"]
 
 
 # A node in 64 bits: its left child above, then 8 bits for its threshold, flags, and 20 for its feature. What stands
@@ -29,9 +26,6 @@ LANES = 8
 # Records that pass a tree before the next tree is loaded into the cache: deep trees are larger than many records
 # (measured).
 RECORDS_PER_BLOCK = 1 << 14
-# Paths from a root to a leaf: with fewer than this, another thread costs more than it saves.
-FEWEST_PATHS_FOR_THREADS = 1 << 16
-NO_VALUES: Floats = np.empty(0)
 
 
 def pack(nodes: Nodes) -> Uint64s:
@@ -78,7 +72,7 @@ def _child_by_set(node: np.uint64, bin_: int, word: np.uint64) -> np.uint64:
 
 
 @kernel
-def _descend(
+def descend(
     bins: Bytes,
     width: int,
     packed: Uint64s,
@@ -94,7 +88,8 @@ def _descend(
 ) -> None:
     """Write the leaf of each record of ``start .. end-1`` in each tree; `bins` are end to end, `width` per record.
 
-    Where nodes have a `value`, those of a record's leaves are added up instead, in the order of the trees.
+    Leaves are numbered through all trees. Where nodes have a `value`, those of a record's leaves are added up instead,
+    in the order of the trees.
     """
     any_categorical = categories_left.shape[0] > 0
     at, row = np.empty(LANES, np.uint64), np.empty(LANES, np.uint64)
@@ -122,51 +117,3 @@ def _descend(
                         sums[i + lane] += value[at[lane]]
                     else:
                         ids[i + lane, tree] = leaf_number[at[lane]]
-
-
-def leaf_ids(
-    bins: Bytes,
-    packed: Uint64s,
-    category_set: Int32s,
-    categories_left: Uint64s,
-    roots: Ints,
-    leaf_number: Int32s,
-    n_threads: int = 1,
-) -> Int32s:
-    """Return the leaf, numbered through all trees, that each record reaches in each tree."""
-    ids = np.empty((bins.shape[0], roots.size), np.int32)
-    trees = (packed, category_set, categories_left, roots, leaf_number)
-    _descend_all(bins, trees, ids, NO_VALUES, NO_VALUES, n_threads)
-    return ids
-
-
-def leaf_sums(
-    bins: Bytes,
-    packed: Uint64s,
-    category_set: Int32s,
-    categories_left: Uint64s,
-    roots: Ints,
-    value: Floats,
-    n_threads: int = 1,
-) -> Floats:
-    """Return the sum of the values of the leaves that each record reaches; `value` has one for each node."""
-    sums = np.zeros(bins.shape[0])
-    trees = (packed, category_set, categories_left, roots, np.empty(0, np.int32))
-    _descend_all(bins, trees, np.empty((0, 0), np.int32), value, sums, n_threads)
-    return sums
-
-
-def _descend_all(bins: Bytes, trees: tuple[Any, ...], ids: Int32s, value: Floats, sums: Floats, n_threads: int) -> None:
-    n, width = bins.shape
-    flat = np.ascontiguousarray(bins).reshape(-1)
-    packed, category_set, categories_left, roots, number = trees
-
-    def descend(start: int, end: int) -> None:
-        _descend(flat, width, packed, category_set, categories_left, roots, number, ids, value, sums, start, end)
-
-    if n_threads == 1 or n * roots.size <= FEWEST_PATHS_FOR_THREADS:
-        descend(0, n)
-    else:
-        edges = np.linspace(0, n, 4 * n_threads + 1).astype(int)
-        with ThreadPoolExecutor(n_threads) as pool:
-            list(pool.map(descend, edges[:-1], edges[1:]))

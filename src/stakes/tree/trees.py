@@ -11,12 +11,17 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from stakes._jit import kernel
+from stakes._jit import in_blocks, kernel
 from stakes._typing import Bools, Bytes, Floats, Indices, Int32s, Ints, Uint64s
 from stakes.tree.nodes import Nodes
-from stakes.tree.predicting import leaf_ids, leaf_sums, pack
+from stakes.tree.predicting import descend, pack
 
 __all__ = ["Trees"]
+
+# Paths from a root to a leaf: with fewer than this, another thread costs more than it saves.
+FEWEST_PATHS_FOR_THREADS = 1 << 16
+NO_IDS: Int32s = np.empty((0, 0), np.int32)
+NO_VALUES: Floats = np.empty(0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,20 +108,39 @@ class Trees:
 
     def apply(self, bins: Bytes, n_threads: int = 1, trees: Indices | None = None) -> Int32s:
         """Return the number of the leaf that each record reaches in each tree, or in some of them."""
-        nodes, roots = self.nodes, self.roots if trees is None else self.roots[trees]
-        return leaf_ids(
-            bins, self._packed, nodes.category_set, nodes.categories_left, roots, self.leaf_number, n_threads
-        )
+        roots = self.roots if trees is None else self.roots[trees]
+        ids = np.empty((len(bins), roots.size), np.int32)
+        self._descend(bins, roots, n_threads, ids=ids)
+        return ids
 
     def leaf_mean(self, bins: Bytes, value: Floats, n_threads: int = 1, trees: Indices | None = None) -> Floats:
         """Return the mean value of the leaves that each record reaches in all trees, or in some of them."""
-        nodes, roots = self.nodes, self.roots if trees is None else self.roots[trees]
-        of_node = np.zeros(nodes.feature.size)
+        roots = self.roots if trees is None else self.roots[trees]
+        of_node = np.zeros(self.nodes.feature.size)
         of_node[self.leaves] = value
-        return (
-            leaf_sums(bins, self._packed, nodes.category_set, nodes.categories_left, roots, of_node, n_threads)
-            / roots.size
-        )
+        sums = np.zeros(len(bins))
+        self._descend(bins, roots, n_threads, value=of_node, sums=sums)
+        return sums / roots.size
+
+    def _descend(
+        self,
+        bins: Bytes,
+        roots: Ints,
+        n_threads: int,
+        *,
+        ids: Int32s = NO_IDS,
+        value: Floats = NO_VALUES,
+        sums: Floats = NO_VALUES,
+    ) -> None:
+        """Write into `ids`, or into `sums`, what `descend` does."""
+        n, width = bins.shape
+        flat = np.ascontiguousarray(bins).reshape(-1)
+        trees = self._packed, self.nodes.category_set, self.nodes.categories_left, roots, self.leaf_number
+
+        def run(start: int, end: int) -> None:
+            descend(flat, width, *trees, ids, value, sums, start, end)
+
+        in_blocks(run, n, n_threads if n * roots.size > FEWEST_PATHS_FOR_THREADS else 1, n // (4 * n_threads) + 1)
 
     def tree(self, number: int) -> Nodes:
         """Return one of the trees by itself."""
