@@ -15,12 +15,12 @@ from stakes._jit import borrowing, inlined, kernel, tell_before_compiling
 from stakes._typing import Bytes, Floats, Int32s, Ints
 from stakes.feature_costs import Prices
 from stakes.tree.criteria import COST, GINI, check_criterion, node_loss
-from stakes.tree.histogram import NARROW, Histograms, add, add_feature, add_narrow, narrow_down, subtract
+from stakes.tree.histogram import Histograms, Scratch, add_feature, fill, is_narrow, narrow_down, new_scratch, subtract
 from stakes.tree.nodes import BINS, MISSING, FeatureBins, Nodes
 from stakes.tree.prices import TOTAL_COST, still_to_pay
 from stakes.tree.records import TreeRecords, fixed_point, load_records, partition, regroup, sum_records
 from stakes.tree.searching import Drawing, Settings, find_split
-from stakes.tree.splitting import FIRST, LEFT, NOT_SEEN, RIGHT, Totals, new_scratch, read_used, sort_by_share
+from stakes.tree.splitting import FIRST, LEFT, NOT_SEEN, RIGHT, Totals, read_used, sort_by_share
 
 __all__ = ["Memory", "Settings", "grow"]
 
@@ -154,6 +154,17 @@ def _bound_children(bounds: Floats, weights: Ints, node: int, first: int, sign: 
         bounds[lower, 1] = bounds[upper, 0] = (left + right) / 2.0
 
 
+@borrowing
+def _list_categories(
+    scratch: Scratch, records: TreeRecords, start: int, end: int, feature: int, count_bits: int
+) -> int:
+    """List the categories in a node in the order of their shares of positives; return how many there are."""
+    add_feature(scratch, records, start, end, feature, count_bits)
+    k = read_used(scratch, count_bits, False)
+    sort_by_share(scratch.occupied, k)
+    return k
+
+
 @inlined
 def _push(pending: Ints, at: int, node: int, start: int, end: int, depth: int, slot: int) -> None:
     pending[at, 0] = node
@@ -164,9 +175,8 @@ def _push(pending: Ints, at: int, node: int, start: int, end: int, depth: int, s
 
 
 @inlined
-def _is_narrow(counts: Ints, node: int, count_bits: int) -> bool:
-    """Return whether a node has narrow histograms."""
-    return count_bits == 0 and counts[node, 0] + counts[node, 1] <= NARROW
+def _narrow(counts: Ints, node: int, count_bits: int) -> bool:
+    return is_narrow(counts[node, 0] + counts[node, 1], count_bits)
 
 
 @kernel
@@ -211,7 +221,7 @@ def _grow(
     narrow = np.zeros((n_slots if count_bits == 0 else 0, n_features, BINS), np.uint32)
     histograms = Histograms(hist, narrow, count_bits)
     scratch = new_scratch()
-    one_hist, used, occupied = scratch.one, scratch.used, scratch.occupied
+    occupied = scratch.occupied
     goes_left = np.empty(BINS, np.bool_)
     seen = np.empty(BINS, np.bool_)
     drawing = Drawing(features, np.array([settings.seed], np.uint64))
@@ -240,9 +250,7 @@ def _grow(
     n_pending, n_nodes = one, one
     sum_records(records, zero, n_rows, count_bits, counts, weights, zero)
     if slot == 0 and not draws:
-        add(hist, zero, records, zero, n_rows, features, n_features, count_bits)
-        if _is_narrow(counts, 0, count_bits):
-            narrow_down(hist, narrow, zero)
+        fill(histograms, zero, records, zero, n_rows, features, n_features, _narrow(counts, 0, count_bits))
     # A little less than the share: sums of weights are rounded.
     lightest = settings.min_weight_fraction_leaf * (1.0 - 1e-9) * (weights[0, 0] + weights[0, 1])
 
@@ -274,12 +282,7 @@ def _grow(
         categorical = feature_bins.categorical[best.feature] != 0
         cut, missing = 0, best.missing
         if categorical:
-            add_feature(
-                one_hist, used, records.bins, records.payload, records.positive, records.rows, start, end,
-                best.feature, count_bits,
-            )  # fmt: skip
-            k = read_used(occupied, one_hist, used, count_bits, False)
-            sort_by_share(occupied, k)
+            k = _list_categories(scratch, records, start, end, best.feature, count_bits)
             seen[:] = False
             for i in range(k):
                 seen[occupied[FIRST, i]] = True
@@ -341,22 +344,17 @@ def _grow(
             if small_end - small_start >= few and _open(counts, weights, small, depth + 1, max_depth, min_records):
                 small_slot = slot + (large_slot >= 0)
             made = slot + (large_slot >= 0)
-            if _is_narrow(counts, node, count_bits):
-                if small_slot >= 0 or large_slot >= 0:
-                    narrow[made] = 0
-                    add_narrow(narrow, made, records, small_start, small_end, features, n_features)
-                if large_slot >= 0:
-                    subtract(narrow, slot, made)
-            else:
-                if small_slot >= 0 or large_slot >= 0:
-                    hist[made] = 0
-                    add(hist, made, records, small_start, small_end, features, n_features, count_bits)
-                if large_slot >= 0:
-                    subtract(hist, slot, made)
-                    if _is_narrow(counts, large, count_bits):
-                        narrow_down(hist, narrow, large_slot)
-                if small_slot >= 0 and _is_narrow(counts, small, count_bits):
-                    narrow_down(hist, narrow, small_slot)
+            in_narrow = _narrow(counts, node, count_bits)
+            if small_slot >= 0 or large_slot >= 0:
+                fill(histograms, made, records, small_start, small_end, features, n_features, in_narrow)
+            if large_slot >= 0 and in_narrow:
+                subtract(narrow, slot, made)
+            elif large_slot >= 0:
+                subtract(hist, slot, made)
+                if _narrow(counts, large, count_bits):
+                    narrow_down(hist, narrow, large_slot)
+            if small_slot >= 0 and not in_narrow and _narrow(counts, small, count_bits):
+                narrow_down(hist, narrow, small_slot)
         _push(pending, n_pending, large, large_start, large_end, depth + 1, large_slot)
         _push(pending, n_pending + 1, small, small_start, small_end, depth + 1, small_slot)
         n_pending += 2

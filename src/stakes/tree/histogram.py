@@ -18,12 +18,22 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stakes._jit import borrowing, inlined
-from stakes._typing import Bytes, Int32s, Ints, Uint32s, Uint64s
+from stakes._jit import borrowing, inlined, kernel
+from stakes._typing import Float32s, Floats, Int32s, Ints, Uint32s, Uint64s
 from stakes.tree.nodes import BINS
 from stakes.tree.records import LOW, TreeRecords
 
-__all__ = ["NARROW", "Histograms", "add", "add_feature", "add_narrow", "narrow_down", "pick", "pick_narrow", "subtract"]
+__all__ = [
+    "Histograms",
+    "Scratch",
+    "add_feature",
+    "fill",
+    "is_narrow",
+    "narrow_down",
+    "new_scratch",
+    "pick",
+    "subtract",
+]
 
 # Few enough for products of two counts to be exact in single precision.
 NARROW = 4096
@@ -37,51 +47,85 @@ class Histograms(NamedTuple):
     count_bits: int
 
 
+class Scratch(NamedTuple):
+    """Memory that is used again for each feature of each node."""
+
+    one: Ints  # the histogram of one feature: empty between uses
+    used: Uint64s  # a bit for each of its bins that has records: empty between uses
+    occupied: Ints  # these bins as a list
+    sums: Ints
+    score: Floats
+    score_bits: Ints  # the same memory as `score`
+    narrow_sums: Uint32s
+    narrow_score: Float32s
+    narrow_score_bits: Int32s  # the same memory as `narrow_score`
+
+
+@kernel
+def new_scratch() -> Scratch:
+    """Return scratch memory."""
+    score, narrow_score = np.empty(BINS, np.float64), np.empty(BINS, np.float32)
+    return Scratch(
+        np.zeros(2 * BINS, np.int64),
+        np.zeros(4, np.uint64),
+        np.empty((5, BINS), np.int64),
+        np.empty((4, BINS), np.int64),
+        score,
+        score.view(np.int64),
+        np.empty(BINS, np.uint32),
+        narrow_score,
+        narrow_score.view(np.int32),
+    )
+
+
 @inlined
 def _halves(cell: int) -> np.uint32:
     """Return a cell of counts in half its size."""
     return np.uint32(cell >> 16 | cell & LOW)
 
 
+@inlined
+def is_narrow(count: int, count_bits: int) -> bool:
+    """Return whether a node of so many records, with multiplicity, has narrow histograms."""
+    return count_bits == 0 and count <= NARROW
+
+
 @borrowing
-def add(
-    hist: Ints,
+def fill(
+    histograms: Histograms,
     slot: int,
     records: TreeRecords,
     start: int,
     end: int,
     features: Int32s,
     n_features: int,
-    count_bits: int,
+    narrow: bool,
 ) -> None:
-    """Add the records of a node to the histograms of the first `n_features` features."""
+    """Make the histograms of a node for the first `n_features` features."""
+    wide_hist, narrow_hist, count_bits = histograms
     bins, payload, positive, rows = records
-    if count_bits == 0:
+    if narrow:
+        narrow_hist[slot] = 0
+        for i in range(start, end):
+            row = rows[i]
+            half = _halves(payload[row])
+            for j in range(n_features):
+                narrow_hist[slot, j, bins[row, features[j]]] += half
+    elif count_bits == 0:
+        wide_hist[slot] = 0
         for i in range(start, end):
             row = rows[i]
             value = payload[row]
             for j in range(n_features):
-                hist[slot, j, bins[row, features[j]]] += value
+                wide_hist[slot, j, bins[row, features[j]]] += value
     else:
+        wide_hist[slot] = 0
         for i in range(start, end):
             row = rows[i]
             value = payload[row]
             side = BINS * np.int64(positive[row])
             for j in range(n_features):
-                hist[slot, j, side + bins[row, features[j]]] += value
-
-
-@borrowing
-def add_narrow(
-    hist: Uint32s, slot: int, records: TreeRecords, start: int, end: int, features: Int32s, n_features: int
-) -> None:
-    """Do the same with counts in narrow histograms."""
-    bins, payload, _, rows = records
-    for i in range(start, end):
-        row = rows[i]
-        value = _halves(payload[row])
-        for j in range(n_features):
-            hist[slot, j, bins[row, features[j]]] += value
+                wide_hist[slot, j, side + bins[row, features[j]]] += value
 
 
 @borrowing
@@ -101,19 +145,10 @@ def narrow_down(hist: Ints, narrow: Uint32s, slot: int) -> None:
 
 
 @inlined
-def add_feature(
-    one: Ints,
-    used: Uint64s,
-    bins: Bytes,
-    payload: Ints,
-    positive: Bytes,
-    rows: Int32s,
-    start: int,
-    end: int,
-    feature: int,
-    count_bits: int,
-) -> None:
-    """Add few records to the histogram of one feature, and mark the bins they fall into in the bitmap `used`."""
+def add_feature(scratch: Scratch, records: TreeRecords, start: int, end: int, feature: int, count_bits: int) -> None:
+    """Add few records to the histogram of one feature, and mark the bins they fall into."""
+    one, used = scratch.one, scratch.used
+    bins, payload, positive, rows = records
     for i in range(start, end):
         row = rows[i]
         bin_ = np.int64(bins[row, feature])
@@ -125,24 +160,23 @@ def add_feature(
 
 
 @inlined
-def pick(one: Ints, used: Uint64s, hist: Ints, slot: int, j: int, n_bins: int, count_bits: int) -> None:
+def pick(scratch: Scratch, histograms: Histograms, slot: int, j: int, n_bins: int, narrow: bool) -> None:
     """Copy what is occupied of histogram `j` of a slot to the histogram of one feature, and mark its bins."""
+    one, used = scratch.one, scratch.used
+    wide_hist, narrow_hist, count_bits = histograms
+    if narrow:
+        for bin_ in range(n_bins):
+            both = np.int64(narrow_hist[slot, j, bin_])
+            if both != 0:
+                used[bin_ >> 6] |= np.uint64(1) << np.uint64(bin_ & 63)
+                one[bin_] = (both >> 16) << 32 | both & 0xFFFF
+        return
     for bin_ in range(n_bins):
-        below, above = hist[slot, j, bin_], np.int64(0)
+        below, above = wide_hist[slot, j, bin_], np.int64(0)
         if count_bits > 0:
-            above = hist[slot, j, BINS + bin_]
+            above = wide_hist[slot, j, BINS + bin_]
         if below | above != 0:
             used[bin_ >> 6] |= np.uint64(1) << np.uint64(bin_ & 63)
             one[bin_] = below
             if count_bits > 0:
                 one[BINS + bin_] = above
-
-
-@inlined
-def pick_narrow(one: Ints, used: Uint64s, hist: Uint32s, slot: int, j: int, n_bins: int) -> None:
-    """Do the same with a narrow histogram."""
-    for bin_ in range(n_bins):
-        both = np.int64(hist[slot, j, bin_])
-        if both != 0:
-            used[bin_ >> 6] |= np.uint64(1) << np.uint64(bin_ & 63)
-            one[bin_] = (both >> 16) << 32 | both & 0xFFFF

@@ -9,7 +9,7 @@ from stakes._typing import Floats, Ints
 from stakes.tree.nodes import BINS, MISSING
 from stakes.tree.splitting import FIRST, LAST, LEFT, NOT_SEEN, POSITIVE, RIGHT, Feature, Split
 
-__all__ = ["at_cut", "cut_at_random", "scrambled"]
+__all__ = ["cut_at_random", "scrambled"]
 
 
 @inlined
@@ -61,9 +61,3 @@ def cut_at_random(occupied: Ints, k: int, feature: Feature, centers: Floats, sal
         occupied[field, 1] = right
     occupied[FIRST, 0] = MISSING + 1  # missing values have their side
     return Split(0.0, 0.0, number, low, high, missing, entries)
-
-
-@inlined
-def at_cut(best: Split, cut: Split) -> Split:
-    """Return a split found on the two entries of a cut as one of the records."""
-    return Split(best.loss, best.tie, cut.feature, cut.low, cut.high, cut.missing, cut.entries)

@@ -8,8 +8,9 @@ from __future__ import annotations
 import numpy as np
 
 from stakes._jit import inlined
-from stakes._typing import Float32s, Floats, Int32s, Ints, Uint32s
+from stakes._typing import Ints, Uint32s
 from stakes.tree.criteria import COST, GINI, children_loss, gini_loss
+from stakes.tree.histogram import Scratch
 from stakes.tree.nodes import BINS, MISSING
 from stakes.tree.splitting import NOT_SEEN, Feature, Split, Totals
 
@@ -36,9 +37,7 @@ def scan_narrow(
     feature: Feature,
     totals: Totals,
     min_leaf: int,
-    sums: Uint32s,
-    score: Float32s,
-    score_bits: Int32s,
+    scratch: Scratch,
 ) -> tuple[Split, int]:
     """Return the better of `best` and the best cut of a narrow histogram by the Gini criterion; and the best score.
 
@@ -47,6 +46,7 @@ def scan_narrow(
     of other features, and all scores are compared by their bits: those of floats that are not negative are in order.
     """
     j, n_bins, all_p, all_n = feature.row, feature.n_bins, totals.positive, totals.negative
+    sums, score, score_bits = scratch.narrow_sums, scratch.narrow_score, scratch.narrow_score_bits
     total = np.uint32(0)
     for bin_ in range(n_bins):
         total = np.uint32(total + hist[slot, j, bin_])
@@ -99,15 +99,14 @@ def scan_weights(
     criterion: int,
     min_leaf: int,
     count_bits: int,
-    sums: Ints,
-    score: Floats,
-    score_bits: Ints,
+    scratch: Scratch,
 ) -> Split:
     """Return the better of `best` and the best cut of a histogram of weights by the Gini or the cost criterion.
 
     All cuts are judged, also those after empty bins. Scores are compared by their bits, as in `scan_narrow`.
     """
     j, n_bins = feature.row, feature.n_bins
+    sums, score, score_bits = scratch.sums, scratch.score, scratch.score_bits
     all_p, all_n, all_c = totals.positive, totals.negative, totals.count
     by_cost = criterion == COST
     mask = (np.int64(1) << count_bits) - 1

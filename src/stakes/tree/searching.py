@@ -9,10 +9,10 @@ import numpy as np
 from stakes._jit import borrowing, inlined
 from stakes._typing import Floats, Int8s, Int32s, Uint64s
 from stakes.tree.criteria import GAIN_RATIO, node_loss
-from stakes.tree.histogram import NARROW, Histograms, add, add_feature, add_narrow, pick, pick_narrow
+from stakes.tree.histogram import Histograms, Scratch, add_feature, fill, is_narrow, pick
 from stakes.tree.nodes import MISSING, FeatureBins
 from stakes.tree.prices import NO_TRADE, TOTAL_COST, Trade, worth
-from stakes.tree.random_cuts import at_cut, cut_at_random, scrambled
+from stakes.tree.random_cuts import cut_at_random, scrambled
 from stakes.tree.records import TreeRecords
 from stakes.tree.scanning import can_scan_narrow, can_scan_weights, scan_narrow, scan_weights
 from stakes.tree.splitting import (
@@ -20,7 +20,6 @@ from stakes.tree.splitting import (
     FIRST,
     NO_SPLIT,
     Feature,
-    Scratch,
     Split,
     Totals,
     best_split,
@@ -29,7 +28,7 @@ from stakes.tree.splitting import (
     sort_by_share,
 )
 
-__all__ = ["Drawing", "Settings", "can_merge", "find_split"]
+__all__ = ["Drawing", "Settings", "find_split"]
 
 # A class is rare with at most one in this many of the weight.
 RARE = 10
@@ -84,7 +83,7 @@ def _draw(features: Int32s, state: Uint64s, j: int) -> None:
 
 
 @inlined
-def can_merge(totals: Totals, criterion: int, min_leaf: int) -> bool:
+def _can_merge(totals: Totals, criterion: int, min_leaf: int) -> bool:
     """Return whether bins of one class are to be taken together.
 
     That saves cuts where one class is rare; elsewhere the processor mispredicts at every second bin, which takes longer
@@ -127,26 +126,21 @@ def find_split(
     hist, narrow, count_bits = histograms
     features, state = drawing
     n_bins, categorical, centers = feature_bins
-    bins, payload, positive, rows = records
-    one, used, occupied, sums, score, score_bits, narrow_sums, narrow_score, narrow_score_bits = scratch
-    is_narrow = count_bits == 0 and totals.count <= NARROW
+    occupied = scratch.occupied
+    in_narrow = is_narrow(totals.count, count_bits)
     monotone = settings.monotone
     ordered = monotone.shape[0] > 0
     at_random = settings.random_cuts
     # Whether all cuts may be scored at once.
     scans = not ordered and not at_random and is_free(totals)
-    mergeable = scans and can_merge(totals, criterion, min_leaf)
+    mergeable = scans and _can_merge(totals, criterion, min_leaf)
     # The cut of a feature depends on this and the feature: both looks at a node see the same cuts.
     salt = _random_number(state) if at_random else np.uint64(0)
     if n_draw < features.shape[0]:
         for j in range(n_draw):
             _draw(features, state, j)
-        if slot >= 0 and is_narrow:
-            narrow[slot] = 0
-            add_narrow(narrow, slot, records, start, end, features, n_draw)
-        elif slot >= 0:
-            hist[slot] = 0
-            add(hist, slot, records, start, end, features, n_draw, count_bits)
+        if slot >= 0:
+            fill(histograms, slot, records, start, end, features, n_draw, in_narrow)
     best, top = NO_SPLIT, np.int64(0)
     rule, exponent, rival, best_worth, best_price = settings.trade.rule, settings.trade.exponent, best, -np.inf, np.inf
     known = 1.0
@@ -171,29 +165,23 @@ def find_split(
             feature = Feature(number, j, n_bins[number], categorical[number] != 0, sign)
             merge = mergeable and not feature.categorical
             in_slot = slot >= 0 and j < hist.shape[1]
-            if in_slot and is_narrow and scans and can_scan_narrow(narrow, slot, feature, criterion):
-                best, top = scan_narrow(
-                    best, top, narrow, slot, feature, totals, min_leaf, narrow_sums, narrow_score, narrow_score_bits
-                )
+            if in_slot and in_narrow and scans and can_scan_narrow(narrow, slot, feature, criterion):
+                best, top = scan_narrow(best, top, narrow, slot, feature, totals, min_leaf, scratch)
             elif (
                 in_slot
-                and not is_narrow
+                and not in_narrow
                 and scans
                 and count_bits > 0
                 and not merge
                 and can_scan_weights(hist, slot, feature, criterion)
             ):
-                best = scan_weights(
-                    best, hist, slot, feature, totals, criterion, min_leaf, count_bits, sums, score, score_bits
-                )
+                best = scan_weights(best, hist, slot, feature, totals, criterion, min_leaf, count_bits, scratch)
             else:
-                if not in_slot:
-                    add_feature(one, used, bins, payload, positive, rows, start, end, number, count_bits)
-                elif is_narrow:
-                    pick_narrow(one, used, narrow, slot, j, feature.n_bins)
+                if in_slot:
+                    pick(scratch, histograms, slot, j, feature.n_bins, in_narrow)
                 else:
-                    pick(one, used, hist, slot, j, feature.n_bins, count_bits)
-                k = read_used(occupied, one, used, count_bits, merge)
+                    add_feature(scratch, records, start, end, number, count_bits)
+                k = read_used(scratch, count_bits, merge)
                 if k >= 2:
                     if toll is not None and occupied[FIRST, 0] == MISSING:
                         known = 1.0 - occupied[COUNT, 0] / totals.count
@@ -204,7 +192,8 @@ def find_split(
                         cut, k = cut_at_random(occupied, k, feature, centers, salt), 2
                     best, more, n_more = best_split(best, occupied, k, feature, totals, criterion, min_leaf, mean_gain)
                     if at_random and best.feature == number:
-                        best = at_cut(best, cut)
+                        # Found on the two sides of the cut.
+                        best = Split(best.loss, best.tie, number, cut.low, cut.high, cut.missing, cut.entries)
                     gains += more
                     n_gains += n_more
                     if toll is None and best.loss <= 0.0 and best.tie <= 0.0 and criterion != GAIN_RATIO:

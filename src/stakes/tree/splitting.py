@@ -6,9 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from stakes._jit import inlined, kernel
-from stakes._typing import Float32s, Floats, Int32s, Ints, Uint32s, Uint64s
+from stakes._jit import inlined
+from stakes._typing import Ints
 from stakes.tree.criteria import COST, GAIN_RATIO, children_loss, entropy_loss, gini_loss
+from stakes.tree.histogram import Scratch
 from stakes.tree.nodes import BINS, MISSING
 from stakes.tree.records import LOW
 
@@ -22,13 +23,11 @@ __all__ = [
     "POSITIVE",
     "RIGHT",
     "Feature",
-    "Scratch",
     "Split",
     "Totals",
     "best_split",
     "in_order",
     "is_free",
-    "new_scratch",
     "read_used",
     "sort_by_share",
 ]
@@ -80,37 +79,6 @@ class Feature(NamedTuple):
     sign: int  # 1 or -1: the share of positives must not fall, or not rise, with it
 
 
-class Scratch(NamedTuple):
-    """Memory that is used again for each feature of each node."""
-
-    one: Ints  # the histogram of one feature: empty between uses
-    used: Uint64s  # a bit for each of its bins that has records: empty between uses
-    occupied: Ints  # these bins as a list
-    sums: Ints
-    score: Floats
-    score_bits: Ints  # the same memory as `score`
-    narrow_sums: Uint32s
-    narrow_score: Float32s
-    narrow_score_bits: Int32s  # the same memory as `narrow_score`
-
-
-@kernel
-def new_scratch() -> Scratch:
-    """Return scratch memory."""
-    score, narrow_score = np.empty(BINS, np.float64), np.empty(BINS, np.float32)
-    return Scratch(
-        np.zeros(2 * BINS, np.int64),
-        np.zeros(4, np.uint64),
-        np.empty((5, BINS), np.int64),
-        np.empty((4, BINS), np.int64),
-        score,
-        score.view(np.int64),
-        np.empty(BINS, np.uint32),
-        narrow_score,
-        narrow_score.view(np.int32),
-    )
-
-
 @inlined
 def _enter(occupied: Ints, k: int, bin_: int, below: int, above: int, count_bits: int, merge: bool) -> int:
     """Put a bin with these cells behind the first `k` entries, or into the last; return how many there are now."""
@@ -142,8 +110,9 @@ def _enter(occupied: Ints, k: int, bin_: int, below: int, above: int, count_bits
 
 
 @inlined
-def read_used(occupied: Ints, hist: Ints, used: Uint64s, count_bits: int, merge: bool) -> int:
-    """List the bins marked in the bitmap `used`, leaving histogram and bitmap empty; return how many entries."""
+def read_used(scratch: Scratch, count_bits: int, merge: bool) -> int:
+    """List the bins that are marked, leaving histogram and bitmap empty; return how many entries."""
+    hist, used, occupied = scratch.one, scratch.used, scratch.occupied
     k = 0
     for word in range(4):
         bits = used[word]

@@ -13,26 +13,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from stakes._jit import kernel
-from stakes._typing import Bools, Bytes, Floats, Int32s, Ints, Uint64s
+from stakes._typing import Bools, Bytes, Floats, Int32s, Ints, Uint32s, Uint64s
 from stakes.tree.criteria import COST, GAIN_RATIO, check_criterion, node_loss
-from stakes.tree.histogram import pick
+from stakes.tree.histogram import Histograms, new_scratch
 from stakes.tree.nodes import BINS, MISSING, FeatureBins, Nodes
-from stakes.tree.records import fixed_point
-from stakes.tree.scanning import can_scan_weights, scan_weights
-from stakes.tree.searching import Settings, can_merge
-from stakes.tree.splitting import (
-    LEFT,
-    NO_SPLIT,
-    NOT_SEEN,
-    RIGHT,
-    Feature,
-    Split,
-    Totals,
-    best_split,
-    new_scratch,
-    read_used,
-    sort_by_share,
-)
+from stakes.tree.records import TreeRecords, fixed_point
+from stakes.tree.searching import Drawing, Settings, find_split
+from stakes.tree.splitting import LEFT, NOT_SEEN, RIGHT, Split, Totals
 
 __all__ = ["Stump", "Stumps"]
 
@@ -40,6 +27,7 @@ __all__ = ["Stump", "Stumps"]
 FEATURES_PER_WORD = 8
 # With fewer records than this, another thread costs more than it saves.
 FEWEST_FOR_THREADS = 1 << 14
+NO_NARROW: Uint32s = np.empty((0, 0, 0), np.uint32)
 
 
 class Stump(NamedTuple):
@@ -85,12 +73,12 @@ def _search(
     block: int,
     payload: Ints,
     n_negative: int,
-    count_bits: int,
     feature_bins: FeatureBins,
     settings: Settings,
-    hist: Ints,
+    histograms: Histograms,
 ) -> Split:
     """Make the histograms of a block of features, and return the best split on one of them."""
+    hist, _, count_bits = histograms
     hist[block] = 0
     n = np.int64(words.shape[1])
     for side in range(2):
@@ -104,29 +92,15 @@ def _search(
         below += hist[block, 0, bin_]
         above += hist[block, 0, BINS + bin_]
     totals = Totals(above >> count_bits, below >> count_bits, n, 0.0, 1.0, 0.0)
-    criterion, min_leaf = settings.criterion, settings.min_samples_leaf
-    mergeable = can_merge(totals, criterion, min_leaf)
-    scratch = new_scratch()
-    best = NO_SPLIT
-    for j in range(min(FEATURES_PER_WORD, feature_bins.n_bins.shape[0] - FEATURES_PER_WORD * block)):
-        number = np.int64(FEATURES_PER_WORD * block + j)
-        is_categorical = feature_bins.categorical[number] != 0
-        feature = Feature(number, j, feature_bins.n_bins[number], is_categorical, np.int64(0))
-        merge = mergeable and not feature.categorical
-        if not merge and can_scan_weights(hist, block, feature, criterion):
-            best = scan_weights(
-                best, hist, block, feature, totals, criterion, min_leaf, count_bits, scratch.sums, scratch.score,
-                scratch.score_bits,
-            )  # fmt: skip
-        else:
-            pick(scratch.one, scratch.used, hist, block, j, feature.n_bins, count_bits)
-            k = read_used(scratch.occupied, scratch.one, scratch.used, count_bits, merge)
-            if k < 2:
-                continue
-            if feature.categorical:
-                sort_by_share(scratch.occupied, k)
-            best, _, _ = best_split(best, scratch.occupied, k, feature, totals, criterion, min_leaf, -np.inf)
-    return best
+    first = FEATURES_PER_WORD * block
+    features = np.arange(first, min(first + FEATURES_PER_WORD, feature_bins.n_bins.shape[0])).astype(np.int32)
+    # All that is asked of the records is in the histograms.
+    records = TreeRecords(np.empty((0, 0), np.uint8), payload, np.empty(0, np.uint8), np.empty(0, np.int32))
+    drawing = Drawing(features, np.empty(1, np.uint64))
+    return find_split(
+        records, np.int64(0), n, totals, np.int64(block), histograms, drawing, feature_bins, settings, new_scratch(),
+        None,
+    )  # fmt: skip
 
 
 @kernel
@@ -172,11 +146,12 @@ class Stumps:
         scale, count_bits = fixed_point(weight, self.once)
         _load(weight, self.place, scale, count_bits, self.payload)
 
+        histograms = Histograms(self.hist, NO_NARROW, count_bits)
+
         def search(block: int) -> Split:
             return _search(
-                self.words, block, self.payload, self.n_negative, count_bits, self.feature_bins,
-                self.settings, self.hist,
-            )  # fmt: skip
+                self.words, block, self.payload, self.n_negative, self.feature_bins, self.settings, histograms
+            )
 
         # The first of equally good splits, as in `grow`: the result does not depend on the threads.
         best = min(self.each(search, range(len(self.words))), key=lambda split: (split.loss, split.tie))
