@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Lock
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -33,12 +33,15 @@ from stakes.study.writing import check_replaceable, writing, writing_folder
 
 __all__ = ["Applied", "apply_model"]
 
-T = TypeVar("T")
-
 DECISION = ("decision", "score", "threshold")
 PAID = ("features_paid", "features_missing")
 EXPECTED = ("probability", "expected_cost_if_positive", "expected_cost_if_negative", "expected_saving")
 BATCH = 1 << 16
+# What files of models that were saved by other means than a study may say nothing of.
+NOT_SAID: dict[str, Any] = {
+    "features": None, "cost_columns": {}, "classes": [], "after": [], "fp_cost": None, "fn_cost": None, "model": {},
+    "profile": {},
+}  # fmt: skip
 # Columns that have moved are told one by one up to this many.
 MOST_TOLD = 5
 
@@ -110,29 +113,27 @@ def apply_model(
     if dask is not None:
         if limited or not folder:
             raise StudyError("a cluster decides on folders of Parquet files, into a folder, and knows no --budget")
-        total = _on_cluster(task, asked, dask, progress)
-        return _applied(task, total, limited=False)
-    total = Total()
+        _on_cluster(task, asked, dask, progress)
+        return _applied(task, limited=False)
     with (
         writing(out, spreadsheet=spreadsheet, folder=folder) as write,
         TemporaryDirectory(prefix="stakes-") as directory,
     ):
         work = WorkList(Path(directory), task.labels)
-        for decided, of_batch in task.decide_all(records.batches(batch_size, without=task.unread)):
+        for decided in task.decide_all(records.batches(batch_size, without=task.unread)):
             (work.add if limited else write)(decided)
-            total = total.plus(of_batch)
             if progress is not None:
-                progress(total.n_records)
-        if not total.n_records:
+                progress(task.total.n_records)
+        if not task.total.n_records:
             raise StudyError(f"{records.name} has no records")
         if limited:
-            most = int((max_acted or 0.0) * total.n_records) if budget is None else budget
+            most = int((max_acted or 0.0) * task.total.n_records) if budget is None else budget
             kept = work.write(most, write, size=batch_size)
-            total = total._replace(n_positive=kept.n_acted, saving=kept.saving)
+            task.total = task.total._replace(n_positive=kept.n_acted, saving=kept.saving)
             if kept.n_left:
                 beyond = f"are beyond the limit of {most:,}"
                 task.notes.append(f"{kept.n_left:,} more records are worth acting on, and {beyond}")
-    return _applied(task, total, limited=limited)
+    return _applied(task, limited=limited)
 
 
 class Total(NamedTuple):
@@ -150,7 +151,8 @@ class Total(NamedTuple):
         return Total(*(mine + its for mine, its in zip(self, other, strict=True)))  # type: ignore[arg-type]
 
 
-def _applied(task: _Task, total: Total, *, limited: bool) -> Applied:
+def _applied(task: _Task, *, limited: bool) -> Applied:
+    total = task.total
     if total.n_losing:
         task.notes.append(_why_losing(total.n_losing, limited))
     return Applied(
@@ -178,9 +180,9 @@ class _Asked(NamedTuple):
     reasons: int
 
 
-def _on_cluster(task: _Task, asked: _Asked, dask: str, progress: Callable[[int], object] | None) -> Total:
+def _on_cluster(task: _Task, asked: _Asked, dask: str, progress: Callable[[int], object] | None) -> None:
     """Decide on each file of a folder by itself, on a cluster whose machines see the same files."""
-    records, total = asked.data, Total()
+    records = asked.data
     assert isinstance(records, Dataset)
     sizes = [part.n_records for part in records.parts]
     if not any(sizes):
@@ -189,43 +191,20 @@ def _on_cluster(task: _Task, asked: _Asked, dask: str, progress: Callable[[int],
         asked = asked._replace(model=asked.model.absolute(), keep=task.keep)
         items = [(i, sum(sizes[:i]) + 1, folder / f"part-{i:05d}.parquet") for i, size in enumerate(sizes) if size]
         for of_part, watch in Workers(dask=dask).map(_decide_part, asked, items):
-            total = total.plus(of_part)
-            if task.watch is not None and watch is not None:
-                task.watch.merge(watch)
+            task.total = task.total.plus(of_part)
+            task.watch.merge(watch)
             if progress is not None:
-                progress(total.n_records)
-    return total
+                progress(task.total.n_records)
 
 
-def _decide_part(asked: _Asked, i: int, first: int, out: Path) -> tuple[Total, Watch | None]:
+def _decide_part(asked: _Asked, i: int, first: int, out: Path) -> tuple[Total, Watch]:
     """Decide on one file of a folder."""
-    task, total = _Task(asked._replace(out=out)), Total()
+    task = _Task(asked._replace(out=out))
     assert isinstance(asked.data, Dataset)
     with writing(out) as write:
-        for decided, of_batch in task.decide_all(asked.data.batches(BATCH, without=task.unread, only=i), first):
+        for decided in task.decide_all(asked.data.batches(BATCH, without=task.unread, only=i), first):
             write(decided)
-            total = total.plus(of_batch)
-    return total, task.watch
-
-
-def _numbered(batches: Iterable[pl.DataFrame], first: int) -> Iterator[tuple[pl.DataFrame, int]]:
-    """Yield batches with the number of their first record."""
-    for batch in batches:
-        yield batch, first
-        first += len(batch)
-
-
-def _in_threads(function: Callable[..., T], items: Iterable[tuple[Any, ...]]) -> Iterator[T]:
-    """Yield what a function makes of items, in their order, a few ahead: one thread for each core."""
-    n = cpu_count()
-    with ThreadPoolExecutor(n) as pool:
-        waiting: deque[Future[T]] = deque()
-        for item in items:
-            waiting.append(pool.submit(function, *item))
-            if len(waiting) > n:
-                yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
+    return task.total, task.watch
 
 
 def _check_limit(budget: int | None, max_acted: float | None) -> None:
@@ -260,15 +239,15 @@ class _Task:
         model, data, out, fp_cost, fn_cost, keep, strict, reasons = asked
         self.data, self.out = data, out
         self.reasons = [f"reason_{i}" for i in range(1, reasons + 1)]
-        info = read_info(model)
+        info = NOT_SAID | read_info(model)
         if not _is_of_a_study(info):
             raise StudyError(f"{model} does not say which columns it needs: it was not saved by a study")
         columns = data.columns
         self.kinds: dict[str, str] = info["features"]
-        self.after = frozenset(info.get("after", ()))
+        self.after = frozenset(info["after"])
         self.costs = _costs(info, fp_cost, fn_cost, columns, data.name)
         of_costs = {name for cost in self.costs.values() for name in cost.columns} - self.after
-        known = {**info.get("cost_columns", {}), **self.kinds}
+        known = {**info["cost_columns"], **self.kinds}
         self.needed = {name: known.get(name, "number") for name in dict.fromkeys([*self.kinds, *sorted(of_costs)])}
         self.keep = _kept(keep, columns, data.name, (*DECISION, *EXPECTED, *PAID, *self.reasons))
         self.unread = [name for name in columns if name not in self.needed and name not in self.keep]
@@ -291,12 +270,13 @@ class _Task:
                     "estimate of it for this cost, which did not use it in the study"
                 )
         self.priced = self.model.feature_costs_ is not None
-        self.labels = tuple(info.get("classes", map(str, self.model.labels)))
+        self.labels = tuple(info["classes"] or map(str, self.model.labels))
         self.notes: list[str] = []
-        self.watch = Watch(info["profile"]) if "profile" in info else None
+        self.watch = Watch(info["profile"])
+        self.total = Total()
         self._lock = Lock()
-        changed = [cost.what for name, cost in self.costs.items() if cost.text != str(info.get(name))]
-        if changed and not info.get("model", {}).get("follows_costs", True):
+        changed = [cost.what for name, cost in self.costs.items() if cost.text != str(info[name])]
+        if changed and not info["model"].get("follows_costs", True):
             said = f"{' and '.join(changed)} changed, and this model decides as by the costs of its study"
             if strict:
                 raise StudyError(f"{said}: train one by stakes study --decisions follow-costs")
@@ -304,8 +284,6 @@ class _Task:
 
     def changes(self) -> list[str]:
         """Return in which columns the records differ from those that the model was trained on."""
-        if self.watch is None:
-            return []
         found = [
             f"column {column!r} has texts in {n:,} records that no training record had, such as {example!r}: they are "
             "taken for missing"
@@ -328,32 +306,40 @@ class _Task:
         foreseen: Floats = self.model.foresee(name, records, formula=cost.text, first_record=first_record)
         return foreseen
 
-    def decide_all(self, batches: Iterable[pl.DataFrame], first: int = 1) -> Iterator[tuple[pl.DataFrame, Total]]:
-        """Yield batches of records with the decisions on them, and what these add up to."""
-        with warnings.catch_warnings():
-            if self.watch is not None:  # tells itself which categories are new
+    def decide_all(self, batches: Iterable[pl.DataFrame], first: int = 1) -> Iterator[pl.DataFrame]:
+        """Yield batches of records with the decisions on them, in order: a few ahead, in a thread for each core."""
+        n = cpu_count()
+        waiting: deque[Future[pl.DataFrame]] = deque()
+        with warnings.catch_warnings(), ThreadPoolExecutor(n) as pool:
+            if self.watch.known:  # tells itself which categories are new
                 warnings.simplefilter("ignore", ColumnTypeWarning)
-            for decided in _in_threads(self.decide, _numbered(batches, first)):
-                yield decided, self._total(decided)
+            for batch in batches:
+                waiting.append(pool.submit(self.decide, batch, first))
+                first += len(batch)
+                if len(waiting) > n:
+                    yield self._added(waiting.popleft().result())
+            while waiting:
+                yield self._added(waiting.popleft().result())
 
-    def _total(self, decided: pl.DataFrame) -> Total:
+    def _added(self, decided: pl.DataFrame) -> pl.DataFrame:
+        """Return a batch of decisions, which are added to the total."""
         total = Total(len(decided), int((decided.get_column("decision") == self.labels[1]).sum()))
         if self.priced:
             total = total._replace(paid=float(decided.get_column(PAID[0]).sum()))
-        if not self.costs:
-            return total
-        saving, if_left = (decided.get_column(name).to_numpy() for name in ("expected_saving", EXPECTED[2]))
-        losing = int((saving < 0).sum())
-        return total._replace(n_losing=losing, if_left=float(if_left.sum()), saving=float(saving.sum()))
+        if self.costs:
+            saving, if_left = (decided.get_column(name).to_numpy() for name in ("expected_saving", EXPECTED[2]))
+            losing = int((saving < 0).sum())
+            total = total._replace(n_losing=losing, if_left=float(if_left.sum()), saving=float(saving.sum()))
+        self.total = self.total.plus(total)
+        return decided
 
     def decide(self, batch: pl.DataFrame, first_record: int) -> pl.DataFrame:
         """Return a batch of records with the decisions on them."""
         records = conform(batch, self.needed, source=self.data.name, first_record=first_record)
         X = pl.DataFrame([records.get_column(name) for name in self.kinds])
         check_finite(X, source=self.data.name, first_record=first_record)
-        if self.watch is not None:
-            with self._lock:
-                self.watch.add(X)
+        with self._lock:
+            self.watch.add(X)
         costs = {name: self._cost(name, records, first_record) for name in self.costs}
         try:
             positive, score, threshold, p = self.model.decide(X, **costs)
@@ -389,17 +375,14 @@ class _Task:
 
 def _is_of_a_study(info: dict[str, Any]) -> bool:
     """Return whether the information in a model file has what is needed here, in the types that a study writes."""
-    kinds, of_costs = info.get("features"), info.get("cost_columns", {})
-    classes, after = info.get("classes", ["", ""]), info.get("after", [])
+    kinds, of_costs, classes, after = (info[name] for name in ("features", "cost_columns", "classes", "after"))
     return (
-        isinstance(info.get("model", {}), dict)
-        and is_profile(info.get("profile", {}), kinds)
+        isinstance(info["model"], dict)
+        and is_profile(info["profile"], kinds)
         and all(isinstance(part, dict) and all(kind in KINDS for kind in part.values()) for part in (kinds, of_costs))
-        and all(isinstance(info.get(name), str | int | float | None) for name in ("fp_cost", "fn_cost"))
-        and isinstance(after, list)
-        and all(isinstance(name, str) for name in after)
-        and isinstance(classes, list)
-        and [type(name) for name in classes] == [str, str]
+        and all(isinstance(info[name], str | int | float | None) for name in ("fp_cost", "fn_cost"))
+        and all(isinstance(part, list) and all(isinstance(name, str) for name in part) for part in (classes, after))
+        and len(classes) in (0, 2)
     )
 
 
@@ -408,10 +391,10 @@ def _costs(
 ) -> dict[str, Expression]:
     """Return today's costs, or those of the study; none where there are none."""
     given = {"fp_cost": fp_cost, "fn_cost": fn_cost}
-    found = cost_formulas(**{name: info.get(name) if cost is None else cost for name, cost in given.items()})
+    found = cost_formulas(**{name: info[name] if cost is None else cost for name, cost in given.items()})
     for name, cost in found.items():
         for column in cost.columns:
-            if column not in columns and column not in info.get("after", ()):
+            if column not in columns and column not in info["after"]:
                 hint = "" if given[name] is not None else f"; give today's {cost.what}"
                 raise StudyError(
                     f"{cost.what} {cost.text!r}: {source} has no column {column!r}{did_you_mean(column, columns)}{hint}"
