@@ -381,9 +381,11 @@ def test_one_stray_quote_takes_no_longer_than_the_file_is_long(tmp_path: Path) -
 
 def test_a_model_without_its_columns_is_refused(made: Any, tmp_path: Path) -> None:
     good = read_info(made[0])
-    wrong: list[dict[str, Any]] = [{"features": wrong} for wrong in (None, [], "tenure", {"tenure": "colour"})]
+    wrong: list[dict[str, Any]] = [
+        {"features": wrong} for wrong in (None, [], "tenure", {"tenure": []}, {"tenure": "colour"})
+    ]
     wrong += [{"classes": wrong} for wrong in (3, ["yes"], ["no", 1], "no")]
-    wrong += [{"cost_columns": ["tenure"]}, {"fp_cost": [1]}]
+    wrong += [{"cost_columns": ["tenure"]}, {"fp_cost": [1]}, {"features": None, "profile": {"tenure": {}}}]
     for info in [{}, *({**good, **change} for change in wrong)]:
         save(made[1], tmp_path / "other.skops", info=info)
         with pytest.raises(StudyError, match="does not say which columns it needs"):

@@ -378,8 +378,10 @@ def _is_of_a_study(info: dict[str, Any]) -> bool:
     kinds, of_costs, classes, after = (info[name] for name in ("features", "cost_columns", "classes", "after"))
     return (
         isinstance(info["model"], dict)
+        and all(
+            isinstance(part, dict) and all(kind in list(KINDS) for kind in part.values()) for part in (kinds, of_costs)
+        )
         and is_profile(info["profile"], kinds)
-        and all(isinstance(part, dict) and all(kind in KINDS for kind in part.values()) for part in (kinds, of_costs))
         and all(isinstance(info[name], str | int | float | None) for name in ("fp_cost", "fn_cost"))
         and all(isinstance(part, list) and all(isinstance(name, str) for name in part) for part in (classes, after))
         and len(classes) in (0, 2)
