@@ -12,7 +12,6 @@ import numpy as np
 import polars as pl
 from scipy.stats import chi2
 
-from stakes._jit import kernel
 from stakes._typing import Floats
 
 __all__ = ["Moved", "Unseen", "Watch", "is_profile", "profile", "stability_index"]
@@ -98,21 +97,10 @@ def _count(column: pl.Series, about: dict[str, Any]) -> Floats:
         codes = column.cast(pl.String).replace_strict(texts, list(range(len(texts))), default=len(texts))
         cell = np.where(column.is_null().to_numpy(), len(texts) + 1, codes.to_numpy())
         return np.bincount(cell.astype(np.intp), minlength=len(texts) + 2).astype(np.float64)
-    cuts = np.asarray(about["cuts"], dtype=np.float64)
-    counts = np.zeros(cuts.size + 2)
-    _add_up(_as_floats(column), cuts, counts)
-    return counts
-
-
-@kernel
-def _add_up(values: Floats, cuts: Floats, counts: Floats) -> None:
-    """Count values by how many cuts are below them; those that are missing last."""
-    for i in range(values.shape[0]):
-        value = values[i]
-        cell = 0
-        for j in range(cuts.shape[0]):
-            cell += cuts[j] < value
-        counts[cell if value == value else cuts.shape[0] + 1] += 1.0
+    values = _as_floats(column)
+    up_to = [np.count_nonzero(values <= cut) for cut in about["cuts"]]
+    known = values.size - np.count_nonzero(np.isnan(values))
+    return np.diff([0.0, *up_to, known, values.size])
 
 
 def stability_index(before: Floats, now: Floats) -> float:
