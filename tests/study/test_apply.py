@@ -386,6 +386,8 @@ def test_a_model_without_its_columns_is_refused(made: Any, tmp_path: Path) -> No
     ]
     wrong += [{"classes": wrong} for wrong in (3, ["yes"], ["no", 1], "no")]
     wrong += [{"cost_columns": ["tenure"]}, {"fp_cost": [1]}, {"features": None, "profile": {"tenure": {}}}]
+    cells = ({"counts": [1]}, {"counts": [1, 2, 3], "texts": ["a"]}, {"counts": [1, 2], "cuts": [], "texts": None})
+    wrong += [{"profile": {"tenure": wrong}} for wrong in cells]
     for info in [{}, *({**good, **change} for change in wrong)]:
         save(made[1], tmp_path / "other.skops", info=info)
         with pytest.raises(StudyError, match="does not say which columns it needs"):

@@ -6,6 +6,7 @@ plain data, small enough to go with a model file. New records are counted in the
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -57,21 +58,22 @@ def profile(frame: pl.DataFrame) -> dict[str, dict[str, Any]]:
     return found
 
 
-def is_profile(known: Any, columns: Any) -> bool:
-    """Return whether something read from a file is a profile of some of these columns."""
-    return isinstance(known, dict) and all(name in columns and _is_counted(about) for name, about in known.items())
+def is_profile(known: Any, kinds: Mapping[str, str]) -> bool:
+    """Return whether something read from a file is a profile of some of the columns of these kinds."""
+    return isinstance(known, dict) and all(name in kinds and _is_counted(known[name], kinds[name]) for name in known)
 
 
-def _is_counted(about: Any) -> bool:
-    if not isinstance(about, dict) or not isinstance(about.get("counts"), list):
+def _is_counted(about: Any, kind: str) -> bool:
+    of, values = ("texts", str) if kind == "text" else ("cuts", int | float)
+    if not isinstance(about, dict) or not about.keys() <= {of, "counts", "complete"}:
         return False
-    texts, cuts = about.get("texts"), about.get("cuts")
-    n_cells = min(len(texts), CELLS) if isinstance(texts, list) else len(cuts) if isinstance(cuts, list) else -1
-    numbers = [*about["counts"], *(cuts or ())]
+    cells, counts = about.get(of), about.get("counts")
     return (
-        len(about["counts"]) == n_cells + 2
-        and all(isinstance(value, int | float) for value in numbers)
-        and all(isinstance(text, str) for text in texts or ())
+        isinstance(cells, list)
+        and isinstance(counts, list)
+        and len(counts) == (min(len(cells), CELLS) if kind == "text" else len(cells)) + 2
+        and all(isinstance(cell, values) for cell in cells)
+        and all(isinstance(count, int | float) for count in counts)
     )
 
 
