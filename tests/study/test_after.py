@@ -16,6 +16,7 @@ from stakes.exceptions import ModelFileError, StudyError
 from stakes.persist import dumps, load, loads, read_info
 from stakes.study.after import AfterCosts
 from stakes.study.apply import apply_model
+from stakes.study.cost_formulas import cost_formulas
 from stakes.study.data import StudyData, load_data
 from stakes.study.folds import Folds, forward_folds, random_folds
 from stakes.study.plan import Config
@@ -89,7 +90,7 @@ def test_no_estimate_is_by_a_regression_that_has_seen_the_record(data: StudyData
         if changed is not None:
             donation[changed] += 500
         frame = pl.DataFrame({"donation": pl.Series(donation).fill_nan(None)})
-        after = AfterCosts(frame, ("donation",), "0.68", "donation - 0.68")
+        after = AfterCosts(frame, ("donation",), cost_formulas("0.68", "donation - 0.68"))
         return after.estimate(data.frame, positive, learning, folds)["fn_cost"]
 
     before = estimates()
@@ -111,7 +112,9 @@ def test_zero_is_as_good_as_missing_where_a_cost_is_not_charged(data: StudyData,
 
 
 def test_where_a_cost_is_not_charged_its_mean_stands() -> None:
-    after = AfterCosts(pl.DataFrame({"donation": [20.0, None, 5.0]}), ("donation",), "0.68", "donation - 0.68")
+    after = AfterCosts(
+        pl.DataFrame({"donation": [20.0, None, 5.0]}), ("donation",), cost_formulas("0.68", "donation - 0.68")
+    )
     np.testing.assert_allclose(after.charged(np.array([True, False, True])).fn, [19.32, 11.82, 4.32])
 
 
@@ -119,7 +122,7 @@ def test_what_acting_costs_may_be_known_only_afterwards_too() -> None:
     """The price of a false alarm is a linear function of a feature, and is known of negative records alone."""
     x, positive = np.linspace(1, 9, 400), np.arange(400) % 4 == 0
     frame = pl.DataFrame({"hours": pl.Series(np.where(positive, np.nan, x)).fill_nan(None), "rate": np.full(400, 2.0)})
-    after = AfterCosts(frame, ("hours",), "hours * rate", "50")
+    after = AfterCosts(frame, ("hours",), cost_formulas("hours * rate", "50"))
     folds = random_folds(positive, 4, np.random.default_rng(0))
     actual, known = after.costs(pl.DataFrame({"x": x}), positive, np.arange(400), folds)
     assert actual.fn == known.fn == 50
@@ -268,7 +271,7 @@ def test_linear_truth_is_found_by_the_regression() -> None:
     X = pl.DataFrame({"a": np.arange(300.0), "b": np.tile(["x", "y", None], 100)})
     truth = 3 + 0.5 * np.arange(300.0) + np.tile([0, 20, 5], 100)
     frame = pl.DataFrame({"amount": truth})
-    after = AfterCosts(frame, ("amount",), "1", "amount")
+    after = AfterCosts(frame, ("amount",), cost_formulas("1", "amount"))
     positive = np.ones(300, bool)
     folds = Folds(np.arange(300) % 5)
     found = after.estimate(X, positive, np.arange(300), folds)["fn_cost"]

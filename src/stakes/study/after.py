@@ -12,7 +12,6 @@ did not give). Everything that decides, or is tuned to decide, sees estimates on
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 import polars as pl
@@ -23,7 +22,7 @@ from stakes._regression import amount_regressor
 from stakes._typing import Bools, Floats, Indices
 from stakes.costs import Costs
 from stakes.exceptions import CostsError, StudyError
-from stakes.study.cost_formulas import cost_formulas, refuse_negative
+from stakes.study.cost_formulas import refuse_negative
 from stakes.study.folds import ONLY_TRAINS, Folds
 
 __all__ = ["AfterCosts"]
@@ -39,27 +38,21 @@ class AfterCosts:
         The columns of the formulas, for all records; those that are known only afterwards may be missing.
     after : tuple of str
         The columns that are known only afterwards.
-    fp_cost, fn_cost : str
-        The formulas.
+    formulas : dict of "fp_cost" and "fn_cost" to Expression
     """
 
     frame: pl.DataFrame
     after: tuple[str, ...]
-    fp_cost: str
-    fn_cost: str
-
-    @cached_property
-    def _formulas(self) -> dict[str, Expression]:
-        return cost_formulas(self.fp_cost, self.fn_cost)
+    formulas: dict[str, Expression]
 
     def _of_cost(self, name: str) -> list[str]:
         """Return the columns of a cost that are known only afterwards."""
-        return [column for column in self._formulas[name].columns if column in self.after]
+        return [column for column in self.formulas[name].columns if column in self.after]
 
     def _actual(self, positive: Bools) -> dict[str, float | Floats]:
         """Return both costs; where they are not charged, or not known, those that are estimated are NaN."""
         found: dict[str, float | Floats] = {}
-        for name, formula in self._formulas.items():
+        for name, formula in self.formulas.items():
             value = formula.evaluate(self.frame, may_be_missing=bool(self._of_cost(name)))
             if self._of_cost(name):
                 value = np.where(_charged(name, positive), value, np.nan)
@@ -87,7 +80,7 @@ class AfterCosts:
     def fit(self, X: pl.DataFrame, positive: Bools, rows: Indices) -> dict[str, ForeseenCost]:
         """Return the costs that need estimates, with regressions fitted to some of the records."""
         found = {}
-        for name, formula in self._formulas.items():
+        for name, formula in self.formulas.items():
             amounts = {}
             for column in self._of_cost(name):
                 try:

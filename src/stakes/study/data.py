@@ -514,7 +514,7 @@ def _costs(
     fp_cost, fn_cost = formulas["fp_cost"], formulas["fn_cost"]
     after = None
     if not set(afterwards).isdisjoint([*fp_cost.columns, *fn_cost.columns]):
-        after = AfterCosts(_cost_columns(frame, formulas), tuple(afterwards), fp_cost.text, fn_cost.text)
+        after = AfterCosts(_cost_columns(frame, formulas), tuple(afterwards), formulas)
         costs = after.charged(positive)
     else:
         costs = Costs(fp=evaluate_cost(fp_cost, frame), fn=evaluate_cost(fn_cost, frame))
