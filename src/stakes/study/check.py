@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from stakes._dates import sources_of
-from stakes._typing import Indices
+from stakes._typing import Bools, Indices
 from stakes.exceptions import StudyError
 from stakes.study.cost_formulas import cost_formulas
 from stakes.study.drift import Watch, profile
@@ -19,7 +19,7 @@ from stakes.study.leaks import leaks
 if TYPE_CHECKING:
     from stakes.study.data import StudyData
 
-__all__ = ["Check", "constant", "few_records", "identity", "look", "refuse_leaks"]
+__all__ = ["Check", "few_records", "identity", "look", "refuse_leaks"]
 
 # An error stops a study.
 ERROR, WARNING, NOTE = "error", "warning", "note"
@@ -91,11 +91,6 @@ def _by_name(different: int, n: int) -> str | None:
     if different >= MANY or different >= n / 2:
         return f"it tells records apart, by its name and its {different:,} values"
     return None
-
-
-def constant(column: pl.Series) -> bool:
-    """Return whether a column has the same value in all records."""
-    return column.n_unique() == 1
 
 
 # All of the data
@@ -193,16 +188,17 @@ def _shift(data: StudyData, learning: Indices, test: Indices) -> list[Check]:
     ]
 
 
-def few_records(n: int, name: str) -> Check | None:
-    """Return a warning where there are few records of a class to learn from, with what they allow."""
-    if n >= FEW:
-        return None
-    within = 98.0 / np.sqrt(max(n, 1))
-    return Check(
-        "few",
-        None,
-        f"there are only {n} records of {name!r} to learn from: all figures are uncertain, and the share of them that "
-        f"is found is known to within {within:.0f} points at best",
-        "give more records; until then --repeats 5, and simple models such as --methods lr",
-        WARNING,
-    )
+def few_records(positive: Bools, classes: tuple[str, str]) -> list[Check]:
+    """Return a warning for each class that has few records to learn from, with what they allow."""
+    return [
+        Check(
+            "few",
+            None,
+            f"there are only {n} records of {name!r} to learn from: all figures are uncertain, and the share of them "
+            f"that is found is known to within {98.0 / np.sqrt(max(n, 1)):.0f} points at best",
+            "give more records; until then --repeats 5, and simple models such as --methods lr",
+            WARNING,
+        )
+        for name, n in zip(classes, np.bincount(positive, minlength=2), strict=True)
+        if n < FEW
+    ]

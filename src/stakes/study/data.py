@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,7 +19,7 @@ from stakes._typing import Bools, Indices, Ints
 from stakes.costs import Costs
 from stakes.exceptions import StudyError
 from stakes.study.after import AfterCosts
-from stakes.study.check import NOTE, WARNING, Check, constant, few_records, identity
+from stakes.study.check import NOTE, WARNING, Check, few_records, identity
 from stakes.study.cost_formulas import cost_formulas, evaluate_cost
 from stakes.study.dataset import Dataset, File, is_url, open_records
 from stakes.study.files import check_finite, kinds_of, tidy
@@ -35,6 +35,8 @@ __all__ = ["StudyData", "load_data"]
 MOST_DATES = 4
 # Streams of random numbers that are drawn from one seed.
 TEST, FOLDS = 1, 2
+# What is asked for, and needed to decide on new records or told of a study.
+TOLD = ("target", "positive", "fp_cost", "fn_cost", "drop", "after", "groups", "time")
 
 
 @dataclass(frozen=True, eq=False)
@@ -310,7 +312,7 @@ def load_data(
         in_memory = records_in_memory(memory, len(many.columns) - len(unread), jobs)
         if len(many) > in_memory:
             return _load_large(many, asked, about, in_memory, Path(bins or f"{records.name}-{BINS}"))
-    return _study_data(records.read(without=unread), asked, about)
+    return _study_data(records.read(without=unread), asked=asked, about=about)
 
 
 class _Asked(NamedTuple):
@@ -335,7 +337,6 @@ class _About(NamedTuple):
     path: str
     unread: list[str]  # columns that were not read
     memory: str | int | None
-    tested: Indices | None = None  # the test records, where they were drawn already
 
 
 def _load_large(records: Dataset, asked: _Asked, about: _About, in_memory: int, folder: Path) -> StudyData:
@@ -358,15 +359,13 @@ def _load_large(records: Dataset, asked: _Asked, about: _About, in_memory: int, 
         others = [column for column in records.columns if column != condition.name]
         n_above = sum(int(above(batch).sum()) for batch in records.batches(BATCH, without=others))
 
-    def build(frame: pl.DataFrame, tested: Indices | None) -> StudyData:
-        return _study_data(frame, asked, about._replace(tested=tested))
-
+    build = partial(_study_data, asked=asked, about=about)
     parts = Parts(len(records), in_memory, share, n_above)
     return load_large(Source(records, about.unread, asked.groups, above, parts, build, asked._asdict()), folder)
 
 
-def _study_data(frame: pl.DataFrame, asked: _Asked, about: _About) -> StudyData:
-    """Return the data of a study of records in memory."""
+def _study_data(frame: pl.DataFrame, tested: Indices | None = None, *, asked: _Asked, about: _About) -> StudyData:
+    """Return the data of a study of records in memory, of which some may have been drawn to test on."""
     target, groups, time = asked.target, asked.groups, asked.time
     frame, notes = tidy(frame)
     if target not in frame.columns:
@@ -377,7 +376,7 @@ def _study_data(frame: pl.DataFrame, asked: _Asked, about: _About) -> StudyData:
     dropped = _named(asked.drop, [*frame.columns, *about.unread], target, "--drop")
     afterwards = _named(asked.after, frame.columns, target, "--after")
     allowed = _named(asked.allow, [*frame.columns, "fp_cost", "fn_cost"], target, "--allow")
-    frame, held_out = hold_out(frame, asked.test, about.tested)
+    frame, held_out = hold_out(frame, asked.test, tested)
     is_positive, labels = classes_of(frame.get_column(target), target, asked.positive)
     classes = (label_of(labels[0]), label_of(labels[1]))
     checks = []
@@ -400,13 +399,14 @@ def _study_data(frame: pl.DataFrame, asked: _Asked, about: _About) -> StudyData:
         raise StudyError(f"{about.name} has no features: besides {target!r}, no column is left to learn from")
     needed, features = _with_dates(frame, features, time)
     test = Path(str(asked.test))
-    settled = asked._replace(
-        positive=classes[1],
-        drop=dropped,
-        after=afterwards,
-        allow=allowed,
-        test=str(test.absolute()) if test.exists() else str(asked.test),
-    )
+    settled = asked._asdict() | {
+        "positive": classes[1],
+        "drop": dropped,
+        "after": afterwards,
+        "allow": allowed,
+        "test": str(test.absolute()) if test.exists() else str(asked.test),
+    }
+    settled |= {name: str(settled[name]) for name in formulas}
     given = {} if about.memory is None else {"memory": about.memory}
     data = StudyData(
         name=about.name,
@@ -418,16 +418,9 @@ def _study_data(frame: pl.DataFrame, asked: _Asked, about: _About) -> StudyData:
         test_fraction=held_out.fraction,
         info={
             "data": about.name,
-            "source": {"path": about.path, **settled._asdict(), **given},
-            "target": target,
-            "positive": classes[1],
+            "source": {"path": about.path, **settled, **given},
+            **{name: settled[name] for name in TOLD},
             "classes": list(classes),
-            "fp_cost": None if asked.fp_cost is None else str(asked.fp_cost),
-            "fn_cost": None if asked.fn_cost is None else str(asked.fn_cost),
-            "drop": dropped,
-            "after": afterwards,
-            "groups": groups,
-            "time": time,
             "test": held_out.description if time is None or held_out.rows is not None else "the latest records",
             "features": kinds_of(needed),
             "cost_columns": kinds_of(_cost_columns(frame, formulas).drop(afterwards, strict=False)),
@@ -441,10 +434,7 @@ def _study_data(frame: pl.DataFrame, asked: _Asked, about: _About) -> StudyData:
     )
     learning, tested = data.split(0)  # says so where that cannot be done
     data.info["per_day"] = _per_day(frame, time or held_out.column, tested)
-    for is_class, name in zip((~is_positive, is_positive), classes, strict=True):
-        few = few_records(int(is_class[learning].sum()), name)
-        if few is not None:
-            checks.append(few)
+    checks += few_records(is_positive[learning], classes)
     notes += map(str, checks)
     data.info["checks"] = [check._asdict() for check in checks]
     return data
@@ -533,7 +523,7 @@ def _features(frame: pl.DataFrame, source: str, allowed: list[str], checks: list
             checks.append(Check("empty", name, "is left out: it is empty", None, NOTE))
         elif name in allowed:
             kept.append(column)
-        elif constant(column):
+        elif column.n_unique() == 1:
             checks.append(Check("constant", name, "is left out: it is the same in all records", None, NOTE))
         elif why := identity(column):
             checks.append(Check("id", name, f"is left out: {why}", f"--allow {name} keeps it", WARNING))
