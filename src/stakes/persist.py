@@ -181,20 +181,21 @@ def dumps(
     compress: bool = True,
 ) -> bytes:
     """Return the content of the file that `save` writes; not compressed, it takes a third of the time."""
+    import skops.io.exceptions  # it looks up all types of scikit-learn, a fifth of the start of a worker
+
     try:
         about = json.loads(json.dumps({"format": FORMAT, "version": stakes.__version__, "info": info or {}}))
     except (TypeError, ValueError) as error:
         raise ModelFileError(f"info cannot be written as JSON: {error}") from None
     packed = _rebuilt(model, _pack if validation else _pack_without_records, {})
-    skops = _skops()
     try:
-        content = skops.dumps(packed)
-    except (skops.exceptions.UnsupportedTypeException, TypeError) as error:
+        content = skops.io.dumps(packed)
+    except (skops.io.exceptions.UnsupportedTypeException, TypeError) as error:
         raise ModelFileError(f"{type(model).__name__} cannot be written to a model file: {error}; use joblib") from None
     with ZipFile(io.BytesIO(content)) as archive:
         parts = {name: archive.read(name) for name in archive.namelist()}
     schema, arrays = _renumbered(json.loads(parts[SCHEMA]))
-    strange = _strange(skops.get_untrusted_types(data=content), schema, trusted)
+    strange = _strange(skops.io.get_untrusted_types(data=content), schema, trusted)
     if strange:
         raise ModelFileError(
             f"the model has parts of other packages, {', '.join(strange)}: name them in trusted=, here and in load, if "
@@ -209,14 +210,6 @@ def dumps(
             entry.compress_type = ZIP_DEFLATED if compress else ZIP_STORED
             archive.writestr(entry, part, compresslevel=LEVEL if compress else None)
     return file.getvalue()
-
-
-def _skops() -> Any:
-    """Import skops where it is used: it looks up all types of scikit-learn, a fifth of the start of a worker."""
-    import skops.io
-    import skops.io.exceptions
-
-    return skops.io
 
 
 def _renumbered(schema: Any) -> tuple[Any, dict[str, str]]:
@@ -290,14 +283,15 @@ def load(path: str | Path, *, trusted: Iterable[str] = ()) -> Any:
 
 def loads(content: bytes, *, trusted: Iterable[str] = (), name: str = "the model") -> Any:
     """Return the model in the content of a file; `name` is what errors call it."""
+    import skops.io  # it is slow to import
+
     about = _about(content, name)
-    skops = _skops()
     try:
         with ZipFile(io.BytesIO(content)) as archive:
             parts = {each: archive.read(each) for each in archive.namelist()}
         if about.get("digest") != _digest(parts, about):
             raise _damaged(name)
-        to_be_trusted = skops.get_untrusted_types(data=content)
+        to_be_trusted = skops.io.get_untrusted_types(data=content)
         strange = _strange(to_be_trusted, json.loads(parts[SCHEMA]), trusted)
         if strange:
             raise ModelFileError(
@@ -307,7 +301,7 @@ def loads(content: bytes, *, trusted: Iterable[str] = (), name: str = "the model
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of numbers that are about to be refused
             # Those of the file, not all of ours: skops goes through the list at every part.
-            return _rebuilt(skops.loads(content, trusted=to_be_trusted), _unpack, {}, after=check_part)
+            return _rebuilt(skops.io.loads(content, trusted=to_be_trusted), _unpack, {}, after=check_part)
     except ModelFileError:
         raise
     except Exception as error:  # a damaged or crafted file can raise anything
@@ -375,16 +369,11 @@ def _about(content: bytes, name: str) -> dict[str, Any]:
             raise TypeError("not a format")
     except Exception:  # a damaged directory makes zipfile raise almost anything
         raise ModelFileError(f"{name} is not a model file of stakes, or it is damaged") from None
-    if form > FORMAT:
-        raise ModelFileError(
-            f"{name} was saved by stakes {about.get('version')}, and this is stakes {stakes.__version__}, which is too "
-            "old to read it: install a newer version"
-        )
-    if form < FORMAT:
-        raise ModelFileError(
-            f"{name} was saved by stakes {about.get('version')}, in a format that is no longer read: train the model "
-            "again, and save it"
-        )
+    if form != FORMAT:
+        newer = f"and this is stakes {stakes.__version__}, which is too old to read it: install a newer version"
+        older = "in a format that is no longer read: train the model again, and save it"
+        why = newer if form > FORMAT else older
+        raise ModelFileError(f"{name} was saved by stakes {about.get('version')}, {why}")
     return about
 
 
@@ -420,7 +409,8 @@ def _digest(parts: dict[str, bytes], about: dict[str, Any]) -> str:
 
 # Their attributes are looked into; everything else is taken as it is.
 WALKED = (
-    AmountEstimator, BaseEstimator, Binning, Blend, CostEstimators, Cut, Encoder, ForeseenCost, ModelMembers, Reader,
+    AmountEstimator, BaseEstimator, Binning, Blend, CostEstimators, Cut, Encoder, ForeseenCost, ModelMembers, Pairs,
+    Reader,
 )  # fmt: skip
 
 
@@ -438,8 +428,6 @@ def _rebuilt(
         new = type(new)(_rebuilt(part, change, memo, after) for part in new)
     elif type(new) is dict:
         new = {key: _rebuilt(part, change, memo, after) for key, part in new.items()}
-    elif isinstance(new, Pairs):
-        new = Pairs(_rebuilt(new.items, change, memo, after))
     elif isinstance(new, np.ndarray) and new.dtype == object:
         new = new.copy()
         for i, part in enumerate(new.flat):
