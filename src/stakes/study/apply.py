@@ -24,9 +24,9 @@ from stakes.delivered import DeliveredClassifier
 from stakes.exceptions import ColumnTypeWarning, CostsNeededError, StudyError
 from stakes.persist import load, read_info
 from stakes.study.cost_formulas import cost_formulas, evaluate_cost
-from stakes.study.dataset import Dataset, File, open_records
+from stakes.study.dataset import Dataset, open_records
 from stakes.study.drift import Watch, is_profile
-from stakes.study.files import KINDS, check_finite, conform
+from stakes.study.files import KINDS, File, check_finite, conform
 from stakes.study.workers import Workers
 from stakes.study.worklist import WorkList
 from stakes.study.writing import check_replaceable, writing, writing_folder

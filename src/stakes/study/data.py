@@ -21,8 +21,8 @@ from stakes.exceptions import StudyError
 from stakes.study.after import AfterCosts
 from stakes.study.check import NOTE, WARNING, Check, few_records, identity
 from stakes.study.cost_formulas import cost_formulas, evaluate_cost
-from stakes.study.dataset import Dataset, File, is_url, open_records
-from stakes.study.files import check_finite, kinds_of, tidy
+from stakes.study.dataset import Dataset, is_url, open_records
+from stakes.study.files import File, check_finite, kinds_of, tidy
 from stakes.study.folds import Folds, cut_in_time, divide, forward_folds, random_folds
 from stakes.study.held_out import Condition, hold_out
 from stakes.study.large import BATCH, Parts, Source, Training, load_large, opened, records_in_memory
@@ -308,7 +308,7 @@ def load_data(
     unread = _unread(records, asked)
     about = _About(records.name, str(path if is_url(path) else Path(path).absolute()), unread, memory)
     if memory is not None:
-        many = records.as_dataset() if isinstance(records, File) else records
+        many = Dataset.of(records) if isinstance(records, File) else records
         in_memory = records_in_memory(memory, len(many.columns) - len(unread), jobs)
         if len(many) > in_memory:
             return _load_large(many, asked, about, in_memory, Path(bins or f"{records.name}-{BINS}"))

@@ -17,9 +17,9 @@ from urllib.parse import unquote
 import polars as pl
 
 from stakes.exceptions import StudyError
-from stakes.study.files import column_names, frame_batches, kind_of, read_batches, read_file, readable
+from stakes.study.files import File, frame_batches, kind_of, readable
 
-__all__ = ["Dataset", "File", "before_pattern", "is_pattern", "is_url", "open_records"]
+__all__ = ["Dataset", "before_pattern", "is_pattern", "is_url", "open_records"]
 
 PARQUET = (".parquet", ".pq")
 # What begins like this was left in a folder by the program that wrote it.
@@ -73,32 +73,6 @@ def _is_data(path: Path) -> bool:
     return path.suffix.lower() in PARQUET and not any(part.startswith(NOT_DATA) for part in path.parts)
 
 
-class File:
-    """Records in one file, CSV or Parquet."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.paths = [path]
-        self.name = path.name
-
-    @property
-    def columns(self) -> list[str]:
-        """The names of the columns."""
-        return column_names(self.path)
-
-    def as_dataset(self) -> Dataset:
-        """Return the file as a data set of one, whose records can be counted without being read: Parquet alone."""
-        return Dataset(self.name, [_Part(str(self.path), {})], self.paths)
-
-    def read(self, without: Iterable[str] = ()) -> pl.DataFrame:
-        """Return all records, and all columns: a single file is read at once."""
-        return read_file(self.path)
-
-    def batches(self, size: int, without: Iterable[str] = ()) -> Iterator[pl.DataFrame]:
-        """Return the records some at a time, with all columns; those of a CSV file as texts."""
-        return read_batches(self.path, size)
-
-
 class _Part(NamedTuple):
     """A file of a data set, with the columns that its folders stand for."""
 
@@ -143,6 +117,11 @@ class Dataset:
         self.name = name
         self.parts = parts
         self.paths = paths
+
+    @classmethod
+    def of(cls, file: File) -> Dataset:
+        """Return a Parquet file as a data set of one, whose records can be counted without being read."""
+        return cls(file.name, [_Part(str(file.path), {})], file.paths)
 
     @cached_property
     def _schemas(self) -> list[dict[str, Any]]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import gzip
 import io
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
@@ -22,8 +22,7 @@ from stakes.exceptions import StudyError
 from stakes.study.csv_records import check_quotes, csv_records, separator_of
 
 __all__ = [
-    "KINDS", "as_kind", "check_finite", "column_names", "conform", "frame_batches", "kind_of", "kinds_of",
-    "read_batches", "read_file", "readable", "tidy",
+    "KINDS", "File", "as_kind", "check_finite", "conform", "frame_batches", "kind_of", "kinds_of", "readable", "tidy",
 ]  # fmt: skip
 
 # What stands for a missing number in files. In a column of texts these are texts like any other.
@@ -50,44 +49,56 @@ CASTS = {("boolean", "number"), ("number", "boolean"), ("date", "datetime"), ("d
 # Reading
 
 
-def read_file(path: str | Path) -> pl.DataFrame:
-    """Return the records of a CSV or Parquet file; the error tells in one line why it cannot be read."""
-    path = Path(path)
-    with readable(path):
-        if _is_parquet(path):
-            frame = pl.read_parquet(path, glob=False)
-        else:
-            separator, names = _csv_layout(path)
-            with _open(path) as file:
-                check_quotes(file, path.name)
-            # Types by the whole file: a text in the last line must not come as a surprise.
-            frame = pl.read_csv(path, separator=separator, infer_schema_length=None, try_parse_dates=True, glob=False)
-            frame.columns = names  # with quotes as they are meant
-    if frame.width:  # blank lines are no records
-        frame = frame.filter(~pl.all_horizontal(pl.all().is_null()))
-    if not frame.height:
-        raise StudyError(f"{path.name} has no records")
-    for name in frame.columns:
-        if name == "*" or (name.startswith("^") and name.endswith("$")):
-            raise StudyError(f"{path.name} has a column {name!r}, which polars takes for a pattern: rename it")
-    return frame
+class File:
+    """Records in one file, CSV or Parquet."""
 
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.paths = [path]
+        self.name = path.name
 
-def column_names(path: Path) -> list[str]:
-    """Return the names of the columns of a file."""
-    with readable(path):
-        return [*pl.scan_parquet(path, glob=False).collect_schema()] if _is_parquet(path) else _csv_layout(path)[1]
+    @property
+    def columns(self) -> list[str]:
+        """The names of the columns."""
+        path = self.path
+        with readable(path):
+            return [*pl.scan_parquet(path, glob=False).collect_schema()] if _is_parquet(path) else _csv_layout(path)[1]
 
+    def read(self, without: Iterable[str] = ()) -> pl.DataFrame:
+        """Return all records, and all columns: a single file is read at once."""
+        path = self.path
+        with readable(path):
+            if _is_parquet(path):
+                frame = pl.read_parquet(path, glob=False)
+            else:
+                separator, names = _csv_layout(path)
+                with _open(path) as file:
+                    check_quotes(file, path.name)
+                # Types by the whole file: a text in the last line must not come as a surprise.
+                frame = pl.read_csv(
+                    path, separator=separator, infer_schema_length=None, try_parse_dates=True, glob=False
+                )
+                frame.columns = names  # with quotes as they are meant
+        if frame.width:  # blank lines are no records
+            frame = frame.filter(~pl.all_horizontal(pl.all().is_null()))
+        if not frame.height:
+            raise StudyError(f"{path.name} has no records")
+        for name in frame.columns:
+            if name == "*" or (name.startswith("^") and name.endswith("$")):
+                raise StudyError(f"{path.name} has a column {name!r}, which polars takes for a pattern: rename it")
+        return frame
 
-def read_batches(path: Path, size: int) -> Iterator[pl.DataFrame]:
-    """Return the records of a file some at a time, so that it may be larger than memory.
+    def batches(self, size: int, without: Iterable[str] = ()) -> Iterator[pl.DataFrame]:
+        """Return the records some at a time, with all columns; those of a CSV file as texts.
 
-    The columns of a CSV file come as texts: `conform` makes of them what a model expects.
-    """
-    with readable(path):
-        yield from (
-            frame_batches(pl.scan_parquet(path, glob=False), size) if _is_parquet(path) else _csv_batches(path, size)
-        )
+        `conform` makes of them what a model expects.
+        """
+        path = self.path
+        with readable(path):
+            if _is_parquet(path):
+                yield from frame_batches(pl.scan_parquet(path, glob=False), size)
+            else:
+                yield from _csv_batches(path, size)
 
 
 def frame_batches(records: pl.LazyFrame, size: int) -> Iterator[pl.DataFrame]:
