@@ -1,4 +1,4 @@
-"""Files that are complete or absent, even if the process that writes them is killed."""
+"""Files and folders that are complete or absent, even if the process that writes them is killed."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from secrets import token_hex
+from tempfile import TemporaryDirectory
 from typing import IO
 
-__all__ = ["PARTIAL", "complete_file", "is_stream", "open_stream", "write_atomically"]
+__all__ = ["PARTIAL", "complete_file", "complete_folder", "is_stream", "open_stream", "write_atomically"]
 
-# How the names of unfinished files end; they begin with a dot and the name of the file to be.
+# How the names of unfinished files and folders end; they begin with a dot and the name of the file to be.
 PARTIAL = ".partial"
 STANDARD_OUTPUT = Path("-")
 
@@ -58,6 +59,20 @@ def complete_file(path: Path) -> Iterator[Path]:
     except BaseException:
         unfinished.unlink(missing_ok=True)
         raise
+
+
+@contextmanager
+def complete_folder(path: Path) -> Iterator[Path]:
+    """Give an empty folder, which takes the place of `path` when the block ends without an error."""
+    path = path.absolute()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(dir=path.parent, prefix=f".{path.name}.", suffix=PARTIAL) as directory:
+        new = Path(directory) / "new"
+        new.mkdir()
+        yield new
+        if path.exists():
+            os.replace(path, Path(directory) / "old")
+        os.replace(new, path)
 
 
 def write_atomically(path: Path, content: bytes) -> None:

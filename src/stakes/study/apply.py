@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 from joblib import cpu_count
 
-from stakes._atomic import is_stream
+from stakes._atomic import complete_folder, is_stream
 from stakes._expressions import Expression, did_you_mean
 from stakes._typing import Floats
 from stakes.costs import Costs
@@ -29,7 +29,7 @@ from stakes.study.drift import Watch, is_profile
 from stakes.study.files import KINDS, File, check_finite, conform
 from stakes.study.workers import Workers
 from stakes.study.worklist import WorkList
-from stakes.study.writing import check_replaceable, writing, writing_folder
+from stakes.study.writing import check_replaceable, writing
 
 __all__ = ["Applied", "apply_model"]
 
@@ -187,7 +187,7 @@ def _on_cluster(task: _Task, asked: _Asked, dask: str, progress: Callable[[int],
     sizes = [part.n_records for part in records.parts]
     if not any(sizes):
         raise StudyError(f"{records.name} has no records")
-    with writing_folder(asked.out) as folder:
+    with complete_folder(asked.out) as folder:
         asked = asked._replace(model=asked.model.absolute(), keep=task.keep)
         items = [(i, sum(sizes[:i]) + 1, folder / f"part-{i:05d}.parquet") for i, size in enumerate(sizes) if size]
         for of_part, watch in Workers(dask=dask).map(_decide_part, asked, items):

@@ -14,13 +14,11 @@ import hashlib
 import json
 import os
 import re
-import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from tempfile import mkdtemp
 from typing import TYPE_CHECKING, Any, NamedTuple
 from zipfile import BadZipFile
 
@@ -30,7 +28,7 @@ import polars as pl
 from joblib import cpu_count
 
 import stakes
-from stakes._atomic import PARTIAL
+from stakes._atomic import complete_folder
 from stakes._dates import with_parts
 from stakes._typing import Bools, Floats, Indices, Uint64s
 from stakes.costs import Costs
@@ -182,14 +180,8 @@ def load_large(source: Source, folder: Path) -> StudyData:
         return reopened(folder)
     if folder.exists():
         raise StudyError(f"{folder} is there, and has no bins of a study: move it away, or choose another --out")
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = Path(mkdtemp(dir=folder.parent, prefix=f".{folder.name}.", suffix=PARTIAL))
-    try:
+    with complete_folder(folder) as unfinished:
         _write(source, unfinished, key)
-        os.replace(unfinished, folder)
-    except BaseException:
-        shutil.rmtree(unfinished, ignore_errors=True)
-        raise
     return opened(str(folder))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,11 +12,11 @@ from typing import IO
 
 import polars as pl
 
-from stakes._atomic import complete_file, is_stream, open_stream
+from stakes._atomic import complete_file, complete_folder, is_stream, open_stream
 from stakes.exceptions import StudyError
 from stakes.study.dataset import PARQUET, open_records
 
-__all__ = ["check_replaceable", "writing", "writing_folder"]
+__all__ = ["check_replaceable", "writing"]
 
 # Records of one file in a folder of them.
 PART = 1 << 20
@@ -77,7 +76,7 @@ def writing(path: Path, *, spreadsheet: bool = False, folder: bool = False) -> I
 def _writing_parts(path: Path) -> Iterator[Write]:
     """Give a function that adds records to a folder of Parquet files of about equal size."""
     waiting: list[pl.DataFrame] = []
-    with writing_folder(path) as folder:
+    with complete_folder(path) as folder:
         parts = (folder / f"part-{i:05d}.parquet" for i in count())
 
         def write(frame: pl.DataFrame) -> None:
@@ -92,20 +91,6 @@ def _writing_parts(path: Path) -> Iterator[Write]:
 
         yield write
         flush()
-
-
-@contextmanager
-def writing_folder(path: Path) -> Iterator[Path]:
-    """Give an empty folder, which takes the place of `path` when the block ends without an error."""
-    path = path.absolute()
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with TemporaryDirectory(dir=path.parent, prefix=f".{path.name}.") as directory:
-        new = Path(directory) / "new"
-        new.mkdir()
-        yield new
-        if path.exists():
-            os.replace(path, Path(directory) / "old")
-        os.replace(new, path)
 
 
 def _csv_writer(file: IO[bytes], spreadsheet: bool) -> Write:
