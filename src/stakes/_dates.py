@@ -22,16 +22,6 @@ def parts_of(frame: pl.DataFrame, dates: Sequence[str], until: Iterable[str] = (
     """Return the names of the parts of some columns: the weekday, the hour where records differ in it, and ages.
 
     Ages are days before the dates `until`, such as the time of a record.
-
-    Examples
-    --------
-    >>> from datetime import date, datetime
-    >>> import polars as pl
-    >>> from stakes._dates import parts_of
-    >>> seen = [datetime(2024, 1, 1, 9), datetime(2024, 1, 1, 17)]
-    >>> frame = pl.DataFrame({"born": [date(1980, 5, 1)] * 2, "seen": seen})
-    >>> parts_of(frame, ["born", "seen"], until=["seen"])
-    ['born: weekday', 'born: days before seen', 'seen: weekday', 'seen: hour']
     """
     found = []
     for name in dates:
@@ -53,16 +43,7 @@ def sources_of(name: str) -> list[str]:
 
 
 def with_parts(frame: nw.DataFrame[Any], names: Iterable[str]) -> nw.DataFrame[Any]:
-    """Return a frame with those of the named parts that it lacks, and has the dates of.
-
-    Examples
-    --------
-    >>> import narwhals as nw, polars as pl
-    >>> from stakes._dates import with_parts
-    >>> frame = nw.from_native(pl.select(born=pl.date(2024, 1, 6), seen=pl.datetime(2024, 1, 8, 12)))
-    >>> with_parts(frame, ["born: weekday", "seen: hour", "born: days before seen"]).rows()
-    [(datetime.date(2024, 1, 6), datetime.datetime(2024, 1, 8, 12, 0), 6, 12, 2.5)]
-    """
+    """Return a frame with those of the named parts that it lacks, and has the dates of."""
     made = []
     for name in names:
         if name in frame.columns or not (sources := sources_of(name)):

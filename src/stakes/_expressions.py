@@ -148,18 +148,6 @@ def parse(expression: str | float, *, what: str) -> Expression:
     It has numbers and columns, ``+ - * /``, parentheses, and the functions abs, ceil, floor, round, sqrt, log
     (natural), greatest, least and coalesce (the first that is not missing). Columns whose names are not words are
     written in double quotes or backticks.
-
-    Examples
-    --------
-    >>> import polars as pl
-    >>> from stakes._expressions import parse
-    >>> frame = pl.DataFrame({"charge": [20.0, 55.0], "paid so far": [1, 3]})
-    >>> parse('12 * charge - "paid so far"', what="--fn-cost").evaluate(frame)
-    array([239., 657.])
-    >>> parse("12 * charges", what="--fn-cost").evaluate(frame)
-    Traceback (most recent call last):
-        ...
-    stakes.exceptions.StudyError: --fn-cost '12 * charges': there is no column 'charges': did you mean 'charge'?
     """
     text = str(expression)
     if len(text) > MAX_LENGTH:

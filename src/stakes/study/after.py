@@ -30,20 +30,11 @@ __all__ = ["AfterCosts"]
 
 @dataclass(frozen=True, eq=False)
 class AfterCosts:
-    """Costs by formulas over columns of which some are known only after the decision.
+    """Costs by formulas over columns of which some are known only after the decision."""
 
-    Attributes
-    ----------
-    frame : polars.DataFrame
-        The columns of the formulas, for all records; those that are known only afterwards may be missing.
-    after : tuple of str
-        The columns that are known only afterwards.
-    formulas : dict of "fp_cost" and "fn_cost" to Expression
-    """
-
-    frame: pl.DataFrame
-    after: tuple[str, ...]
-    formulas: dict[str, Expression]
+    frame: pl.DataFrame  # the columns of the formulas, for all records
+    after: tuple[str, ...]  # those of them that are known only afterwards: they may be missing
+    formulas: dict[str, Expression]  # of "fp_cost" and "fn_cost"
 
     def _of_cost(self, name: str) -> list[str]:
         """Return the columns of a cost that are known only afterwards."""
