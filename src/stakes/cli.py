@@ -1,6 +1,7 @@
 """The command `stakes`: study, check, apply, save, report, compare, methods, demo, paper.
 
-Commands import what they need when they run, so that help comes at once. Whatever is wrong with what a user gave is
+Commands import what they need when they run, so that help comes at once. What a command is given goes on by its name:
+options are called as the parameters of the function that does the work. Whatever is wrong with what a user gave is
 said in one line, with exit code 2. A command that lives in a module of its own is added here by ``app.add_typer``.
 """
 
@@ -39,6 +40,8 @@ app.add_typer(paper)
 # Methods that `compare` lists in the terminal.
 TOP = 10
 
+# Options that `load_data` has under the same names.
+OF_DATA = ("target", "positive", "fp_cost", "fn_cost", "drop", "after", "allow", "test", "groups", "time")
 # Options that several commands have.
 Data = Annotated[
     str,
@@ -214,52 +217,17 @@ def study(
 
     The same command again goes on where the last one was stopped.
     """
+    given = dict(locals())
     directory = out or _results(data)
     with plain_errors(resume=directory):
-        from stakes.study.data import load_data
         from stakes.study.store import BINS, check_own
 
         check_own(directory)
-        loaded = load_data(
-            data,
-            target=target,
-            positive=positive,
-            fp_cost=fp_cost,
-            fn_cost=fn_cost,
-            drop=drop or (),
-            after=after or (),
-            allow=allow or (),
-            test=test,
-            groups=groups,
-            time=time,
-            memory=memory,
-            jobs=jobs,
-            bins=directory / BINS,
-        )
+        loaded = _loaded(given, memory=given.pop("memory"), jobs=jobs, bins=directory / BINS)
         for note in loaded.info["notes"]:
             typer.echo(f"Note: {note}.", err=True)
-        _run_study(
-            loaded,
-            methods=_listed(methods, "quick"),
-            trees=trees,
-            folds=folds,
-            repeats=repeats,
-            train_costs=_listed(train_costs, "record"),
-            measure=measure,
-            max_fpr=max_fpr,
-            max_acted=max_acted,
-            metacost=metacost,
-            decisions=decisions,
-            teams=teams,
-            refit=refit,
-            feature_costs=feature_costs,
-            time_limit=time_limit,
-            jobs=jobs,
-            dask=dask,
-            out=directory,
-            seed=seed,
-            progress=progress,
-        )
+        lists = {"methods": _listed(methods, "quick"), "train_costs": _listed(train_costs, "record")}
+        _run_study(loaded, **given | lists | {"out": directory})
 
 
 @app.command()
@@ -282,23 +250,11 @@ def check(
     Every study looks at its data in the same way, and stops at what would make its figures wrong. The exit code is 1 in
     that case.
     """
+    given = dict(locals())
     with plain_errors():
         from stakes.study.check import ERROR, look
-        from stakes.study.data import load_data
 
-        loaded = load_data(
-            data,
-            target=target,
-            positive=positive,
-            fp_cost=fp_cost,
-            fn_cost=fn_cost,
-            drop=drop or (),
-            after=after or (),
-            allow=allow or (),
-            test=test,
-            groups=groups,
-            time=time,
-        )
+        loaded = _loaded(given)
         found = look(loaded, seed)
     n, features = int(loaded.positive.sum()), f"{loaded.frame.width} features"
     typer.echo(f"{len(loaded):,} records, {n:,} of them {loaded.classes[1]!r} ({n / len(loaded):.1%}); {features}.")
@@ -399,30 +355,16 @@ def apply(
 
     Costs that are not given are those of the study.
     """
+    given = dict(locals())
     with plain_errors():
         from stakes._atomic import is_stream
         from stakes.study.apply import apply_model
 
-        path = out or _decisions(data)
-        say = partial(typer.echo, err=is_stream(path))  # what is said must not be among the records
+        files = given.pop("model"), given.pop("data"), given.pop("out") or _decisions(data)
+        say = partial(typer.echo, err=is_stream(files[-1]))  # what is said must not be among the records
         columns = None if keep is None else [name for name in _listed(keep, "") if name != "none"]
         with _counter() as count:
-            done = apply_model(
-                model,
-                data,
-                path,
-                fp_cost=fp_cost,
-                fn_cost=fn_cost,
-                keep=columns,
-                budget=budget,
-                max_acted=max_acted,
-                strict=strict,
-                progress=count,
-                overwrite=overwrite,
-                spreadsheet=spreadsheet,
-                reasons=reasons,
-                dask=dask,
-            )
+            done = apply_model(*files, **given | {"keep": columns, "progress": count})
         for note in done.notes:
             typer.echo(f"Note: {note}.", err=True)
         say(f"{done.n_positive:,} of {done.n_records:,} records are {done.positive!r}: see {done.out}")
@@ -610,6 +552,15 @@ def _decisions(data: str) -> Path:
         return Path(name)
     suffix = ".parquet" if path.suffix.lower() in (".parquet", ".pq") else ".csv"
     return path.with_name(name + ("" if path.is_dir() else suffix))
+
+
+def _loaded(given: dict[str, Any], **more: Any) -> StudyData:
+    """Read the records that a command is given, and take their options out of the others."""
+    from stakes.study.data import load_data
+
+    options = {name: given.pop(name) for name in OF_DATA}
+    lists = {name: options[name] or () for name in ("drop", "after", "allow")}
+    return load_data(given.pop("data"), **options | lists, **more)
 
 
 def _run_study(data: StudyData, *, progress: str | None, **options: Any) -> None:
