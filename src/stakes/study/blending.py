@@ -17,7 +17,7 @@ from stakes.decision.readings import Readings, Source
 from stakes.feature_costs import FeatureCosts
 from stakes.records import Records
 from stakes.study.columns import OUT_OF_FOLD, TEST, schema, unpack, unpack_scores
-from stakes.study.judging import Read, make_rows
+from stakes.study.judging import Read, make_table
 from stakes.study.leaderboard import TEAM_FAMILY
 from stakes.study.plan import REAL, Config
 from stakes.teams.blends import BLENDS, Blend, cross_fit
@@ -75,7 +75,7 @@ def blend_rows(
 
     `records` are the learning records that are judged, `fold` has their folds in the first repeat.
     """
-    rows: list[dict[str, Any]] = []
+    tables = [pl.DataFrame(schema=schema(config.measure))]
     blends: dict[str, Blend] = {}
     # A limit needs a threshold that can keep to it.
     decisions = [Decision(output="average", threshold="scaled" if config.limits else "cost")]
@@ -94,6 +94,6 @@ def blend_rows(
             "decision_costs": REAL,
             "description": f"{WORDS[name]}, above T_cs",
         }
-        rows += make_rows(about, decisions, learning, fold, config, test=tested, paid=pool.paid(blend))
+        tables.append(make_table(about, decisions, learning, fold, config, test=tested, paid=pool.paid(blend)))
         blends[NAMES[name]] = blend
-    return pl.DataFrame(rows, schema=schema(config.measure)), blends
+    return pl.concat(tables), blends

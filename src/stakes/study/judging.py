@@ -1,4 +1,4 @@
-"""From the scores of models that have not seen the records to rows of results, one for each decision.
+"""From the scores of models that have not seen the records to results, a row for each decision.
 
 What a decision chooses about a score (calibration, threshold) is, for the records of a fold, chosen on the scores of
 the other folds. What is delivered is chosen on the scores of all folds.
@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+import polars as pl
 
 from stakes._typing import Bools, Floats, Indices, Ints
 from stakes.decision.calibration import CALIBRATIONS, fit_calibration
@@ -23,10 +24,10 @@ from stakes.decision.readings import Readings
 from stakes.measures import MEASURES, sums_of
 from stakes.records import Records
 from stakes.study.choice import allowed_share
-from stakes.study.columns import OUT_OF_FOLD, PARTS, TEST, figures, follows_costs, n_tuned, pack, plain_cut
+from stakes.study.columns import DECISION, OUT_OF_FOLD, TEST, figures, follows_costs, n_tuned, pack, plain_cut, schema
 from stakes.study.plan import Config
 
-__all__ = ["Judged", "Read", "judge", "make_rows"]
+__all__ = ["Judged", "Read", "judge", "make_table"]
 
 # The best decisions keep their outcomes, to choose among: as many as go into this many bytes, but some always.
 KEPT_BYTES = 1 << 20
@@ -77,7 +78,7 @@ def _fit(decisions: Sequence[Decision], learning: Read, config: Config, rows: In
     return fit_cuts(decisions, readings, records, rows=rows, **limits)
 
 
-def make_rows(
+def make_table(
     about: dict[str, Any],
     decisions: Sequence[Decision],
     learning: Read,
@@ -86,84 +87,74 @@ def make_rows(
     *,
     test: Read | None,
     paid: Mapping[str, Floats],
-) -> list[dict[str, Any]]:
-    """Return a row for each decision; the columns are those of `stakes.study.columns`.
+) -> pl.DataFrame:
+    """Return a row for each decision, with the columns of `stakes.study.columns`.
 
-    `about` is what all rows have in common, and `paid` what features cost per record by each decision, on both parts.
+    `about` has columns that are known already, and `paid` what features cost per record by each decision, on both
+    parts.
     """
     judged = judge(decisions, learning, fold, config, test)
-    paid = {part: np.zeros(len(decisions)) for part in PARTS} | dict(paid)
-    rows: list[dict[str, Any]] = [
-        {
-            **asdict(decision),
-            "description": describe(decision),
-            "follows_costs": follows_costs(decision),
-            "n_tuned": n_tuned(decision),
-            **about,
-        }
-        for decision in decisions
-    ]
+    columns: dict[str, Any] = {
+        **{name: [getattr(decision, name) for decision in decisions] for name in DECISION},
+        "description": [describe(decision) for decision in decisions],
+        "follows_costs": [follows_costs(decision) for decision in decisions],
+        "n_tuned": [n_tuned(decision) for decision in decisions],
+        **about,
+    }
     for part, read, outcomes in ((OUT_OF_FOLD, learning, judged.outcomes), (TEST, test, judged.tested)):
         if read is not None and outcomes is not None:
-            _measure(rows, part, decisions, outcomes, read, config.measure, paid[part])
+            columns |= _measured(part, decisions, outcomes, read, config.measure, paid.get(part, 0.0))
     if judged.limited is not None:
         records = learning.records
         found = figures("limit", sums_of(judged.limited, records.positive, records.costs), config.measure)
-        for i, row in enumerate(rows):
-            row |= {f"limit_{name}": float(found[f"limit_{name}"][i]) for name in ("fpr", "acted")}
-    _keep(rows, decisions, judged, learning, config)
-    return rows
+        columns |= {name: found[name] for name in ("limit_fpr", "limit_acted")}
+    loss = (-1 if config.higher_is_better else 1) * np.asarray(columns[f"{OUT_OF_FOLD}_{config.measure}"])
+    columns |= _kept(decisions, judged, learning, loss, about["train_costs"])
+    types = schema(config.measure)
+    return pl.DataFrame(dict.fromkeys(types) | columns, schema=types)
 
 
-def _measure(
-    rows: list[dict[str, Any]],
-    part: str,
-    decisions: Sequence[Decision],
-    outcomes: Bools,
-    read: Read,
-    measure: str,
-    paid: Floats,
-) -> None:
-    """Write all measures of a part into the rows."""
+def _measured(
+    part: str, decisions: Sequence[Decision], outcomes: Bools, read: Read, measure: str, paid: Floats | float
+) -> dict[str, Any]:
+    """Return all measures of a part."""
     readings, records = read
     sums = sums_of(outcomes, records.positive, records.costs, paid)
-    for column, values in {f"{part}_paid": paid, **figures(part, sums, measure)}.items():
-        for row, value in zip(rows, values, strict=True):
-            row[column] = float(value)
+    found: dict[str, Any] = {f"{part}_paid": paid, **figures(part, sums, measure)}
     # Calibrations keep the order of scores: one figure for each source.
     for name in ("auc", measure):
         of_scores = MEASURES[name].of_scores
         if of_scores is not None:
             by_source = {source: of_scores(records.positive, score) for source, score in readings.scores.items()}
-            for row, decision in zip(rows, decisions, strict=True):
-                row[f"{part}_{name}"] = by_source[readings.source(decision)]
+            found[f"{part}_{name}"] = [by_source[readings.source(decision)] for decision in decisions]
+    return found
 
 
-def _keep(
-    rows: list[dict[str, Any]],
-    decisions: Sequence[Decision],
-    judged: Judged,
-    learning: Read,
-    config: Config,
-) -> None:
-    """Keep what is needed to choose and deliver a model: of the best ones, and of the best that follow costs."""
+def _kept(
+    decisions: Sequence[Decision], judged: Judged, learning: Read, loss: Floats, train_costs: str
+) -> dict[str, Any]:
+    """Return what is needed to choose and deliver a model: of the best ones, and of the best that follow costs."""
     packed = [pack(outcome) for outcome in judged.outcomes]
     tested = [b""] * len(packed) if judged.tested is None else [pack(outcome) for outcome in judged.tested]
-    for row, cut, first, second in zip(rows, judged.delivered, packed, tested, strict=True):
-        row["cut"] = plain_cut(cut)
-        row["digest"] = hashlib.sha256(first + second).hexdigest()[:24]
-    sign = -1 if config.higher_is_better else 1
+    order = np.argsort(loss, kind="stable").tolist()
+    followers = [i for i in order if follows_costs(decisions[i])]
     n_kept = max(KEPT_AT_LEAST, KEPT_BYTES // (len(packed[0]) + len(tested[0]) or 1))
-    order = sorted(range(len(rows)), key=lambda i: sign * rows[i][f"{OUT_OF_FOLD}_{config.measure}"])
-    followers = [i for i in order if rows[i]["follows_costs"]]
-    for i in {*order[:n_kept], *followers[:n_kept]}:
-        rows[i][f"{OUT_OF_FOLD}_outcome"] = packed[i]
-        rows[i][f"{TEST}_outcome"] = None if judged.tested is None else tested[i]
+    kept = {*order[:n_kept], *followers[:n_kept]}
+    probability: list[str | None] = [None] * len(packed)
     for i in {*order[:DELIVERABLE], *followers[:DELIVERABLE]}:
-        if not _is_probability(decisions[i], rows[i]["train_costs"]):
+        if not _is_probability(decisions[i], train_costs):
             scores, records = judged.delivered[i].scores(learning.readings), learning.records
             fitted = fit_calibration("platt_logit", scores, records.positive, sample_weight=records.weight)
-            rows[i]["probability"] = json.dumps(asdict(fitted))  # type: ignore[call-overload]
+            probability[i] = json.dumps(asdict(fitted))  # type: ignore[call-overload]
+    return {
+        "cut": [plain_cut(cut) for cut in judged.delivered],
+        "digest": [hashlib.sha256(a + b).hexdigest()[:24] for a, b in zip(packed, tested, strict=True)],
+        "probability": probability,
+        f"{OUT_OF_FOLD}_outcome": [outcome if i in kept else None for i, outcome in enumerate(packed)],
+        f"{TEST}_outcome": [
+            outcome if i in kept and judged.tested is not None else None for i, outcome in enumerate(tested)
+        ],
+    }
 
 
 def _is_probability(decision: Decision, train_costs: str) -> bool:

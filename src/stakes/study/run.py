@@ -29,10 +29,10 @@ from stakes.exceptions import StakesWarning
 from stakes.feature_costs import FeatureCosts
 from stakes.pool import Pool, draws_from_pool, fit_pool
 from stakes.records import Records
-from stakes.study.columns import OUT_OF_FOLD, TEST, follows_costs, pack, pack_scores, schema
+from stakes.study.columns import OUT_OF_FOLD, TEST, follows_costs, pack, pack_scores
 from stakes.study.data import StudyData
 from stakes.study.folds import Folds
-from stakes.study.judging import Read, make_rows
+from stakes.study.judging import Read, make_table
 from stakes.study.plan import REAL, TREES, Config, Unit, family_of, training_costs
 from stakes.study.prices import Paid
 from stakes.table import table_of
@@ -210,10 +210,10 @@ def run_unit(data: StudyData, config: Config, unit: Unit, ratios: Sequence[str] 
     for k in range(len(folds)):
         run.read(fit_unit(config, unit, trained_by, folds.trained(k)) if whole is None else whole, k)
     if unit.repeat:
-        return UnitResult(run.rows(), None)
+        return UnitResult(run.table(), None)
     whole = fit_unit(config, unit, trained_by) if whole is None else whole
     run.read_test(whole)
-    return UnitResult(run.rows(), whole)
+    return UnitResult(run.table(), whole)
 
 
 def _decision_costs(unit: Unit, ratios: Sequence[str]) -> list[str]:
@@ -278,43 +278,44 @@ class _Run:
             wanted = [decision for decision in wanted if follows_costs(decision)]
         return wanted
 
-    def rows(self) -> pl.DataFrame:
+    def table(self) -> pl.DataFrame:
         """Return a row for each decision and setting of costs."""
-        rows = [row for setting in self.settings for row in self._rows(setting)]
-        return pl.DataFrame(rows, schema=schema(self.config.measure))
+        return pl.concat([self._table(setting) for setting in self.settings])
 
-    def _rows(self, setting: str) -> list[dict[str, Any]]:
+    def _table(self, setting: str) -> pl.DataFrame:
         judged = self.folds.all_judged
         prepared, fold = self.prepared[setting], self.folds.fold[judged]
         records = prepared.learning.with_features(None).take(judged)
         readings = Readings.join(self.parts[setting], [np.flatnonzero(fold == k) for k in range(len(self.folds))])
         tested = Read(self.test[setting], prepared.test) if setting in self.test else None
+        method, family = self.unit.method, family_of(self.unit.method)
+        by_cost = [decision.member != "label" and family != "boosting" for decision in self.decisions]
         about = {
             "repeat": self.unit.repeat,
-            "method": self.unit.method,
-            "family": family_of(self.unit.method),
+            "method": method,
+            "name": [("dm-" if by else "") + method for by in by_cost],
+            "family": family,
             "train_costs": self.unit.train_costs,
             "tree": self.unit.tree,
             "decision_costs": setting,
+            **self._for_teams(readings, self.test.get(setting)),
         }
         paid = {part: paid.per_record for part, paid in self.paid.items()}
-        rows = make_rows(about, self.decisions, Read(readings, records), fold, self.config, test=tested, paid=paid)
-        plain = team_decision(self.decisions)
-        for row, decision in zip(rows, self.decisions, strict=True):
-            by_cost = decision.member != "label" and about["family"] != "boosting"
-            row["name"] = ("dm-" if by_cost else "") + self.unit.method
-            if decision == plain:
-                source = readings.source(decision)
-                row[f"{OUT_OF_FOLD}_score"] = pack_scores(readings.scores[source])
-                if tested is not None:
-                    row[f"{TEST}_score"] = pack_scores(tested.readings.scores[source])
-                for part, of_part in self.paid.items():
-                    row[f"{part}_used"] = pack(of_part.used if part == TEST else of_part.used[judged])
-        return rows
+        return make_table(about, self.decisions, Read(readings, records), fold, self.config, test=tested, paid=paid)
 
-
-def team_decision(decisions: Sequence[Decision]) -> Decision | None:
-    """Return the decision by T_cs whose score a team may use: the first that is plain; None if there is none."""
-    return next(
-        (d for d in decisions if d.threshold == "cost" and d.calibration is None and d.leaf == "frequency"), None
-    )
+    def _for_teams(self, readings: Readings, tested: Readings | None) -> dict[str, list[bytes | None]]:
+        """Return the columns that a team needs, of the first plain decision by T_cs: its score may join one."""
+        plain = [d.threshold == "cost" and d.calibration is None and d.leaf == "frequency" for d in self.decisions]
+        if True not in plain:
+            return {}
+        at, judged = plain.index(True), self.folds.all_judged
+        source = readings.source(self.decisions[at])
+        found = {
+            f"{part}_used": pack(paid.used if part == TEST else paid.used[judged]) for part, paid in self.paid.items()
+        }
+        found |= {
+            f"{part}_score": pack_scores(read.scores[source])
+            for part, read in ((OUT_OF_FOLD, readings), (TEST, tested))
+            if read is not None
+        }
+        return {name: [value if i == at else None for i in range(len(plain))] for name, value in found.items()}
