@@ -52,10 +52,10 @@ def make_summary(*, imbalance: bool = False) -> dict[str, Any]:
         bins = np.clip((p * 10).astype(int), 0, 9)
         return {
             "name": name,
-            "label": f"{name}: {DECISIONS[0][-1]}",
             "train_costs": "record",
             "cost_curve": {"threshold": cuts.tolist(), "cost": [cost_of(p > t) for t in cuts]},
             "threshold": threshold,
+            "cost": cost_of(acted),
             "roc": {
                 "fpr": [float((p[~y] > t).mean()) for t in cuts],
                 "tpr": [float((p[y] > t).mean()) for t in cuts],
@@ -119,8 +119,7 @@ def make_summary(*, imbalance: bool = False) -> dict[str, Any]:
         "leaderboards": {"out_of_fold": board, "test": [{**row, "rank": i} for i, row in enumerate(test_board, 1)]},
         "curves": curves,
         "iso_cost": {"slope": slope, "lines": lines},
-        "features": [{"name": name, "importance": 0.26 * 0.74**i} for i, name in enumerate(FEATURES)],
-        "importance_unit": "share of the gain",
+        "importance": [{"feature": name, "value": 0.26 * 0.74**i} for i, name in enumerate(FEATURES)],
         "sensitivity": [] if imbalance else _sensitivity(nothing, everything),
         "records": None if imbalance else _records(y, fp, fn, latent),
         "tree": "|--- tenure <= 12.5\n|   |--- class: 1\n|--- tenure >  12.5\n|   |--- class: 0\n",

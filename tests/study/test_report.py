@@ -290,7 +290,7 @@ def test_a_study_in_which_nothing_kept_the_limits_still_has_a_report(imbalance: 
         question={"max_fpr": 0.001, "max_acted": 0.05, "notes": ["1 column was constant"]},
         leaderboards={"out_of_fold": [], "test": []},
     )
-    summary |= {"chosen": None, "curves": [], "iso_cost": None, "features": [], "sensitivity": [], "tree": None}
+    summary |= {"chosen": None, "curves": [], "iso_cost": None, "importance": [], "sensitivity": [], "tree": None}
     summary |= {"records": None}
     if summary["money"]:
         summary["money"] |= {"rivals": [], "insensitive": None, "chosen": None}
@@ -309,7 +309,7 @@ def test_numbers_that_are_missing_or_not_finite_do_no_harm(summary: dict[str, An
     new["curves"][0].update(threshold=inf, reliability=None)
     new["curves"][1].update(gain=None, point=None, roc=None, threshold=nan)
     new["iso_cost"]["lines"][0]["cost"] = nan
-    new["features"][1]["importance"] = nan
+    new["importance"][1]["value"] = nan
     new["sensitivity"][0]["savings"] = None
     new["leaderboards"]["out_of_fold"][4]["difference"] = None
     new["money"].update(insensitive=None)
@@ -360,7 +360,7 @@ def test_savings_at_other_costs_are_all_listed(summary: dict[str, Any], page: Re
 
 def test_each_figure_says_what_to_see_in_it(summary: dict[str, Any]) -> None:
     chosen = {
-        "name": "m", "label": "m", "threshold": 0.5,
+        "name": "m", "threshold": 0.5, "cost": 300.0,
         "cost_curve": {"threshold": [0.0, 0.25, 0.5], "cost": [900.0, 100.0, 300.0]},
         "roc": {"fpr": [0, 1], "tpr": [0, 1]}, "point": {"fpr": 0.125, "tpr": 0.75},
         "gain": {"share": [0.0, 0.25, 1.0], "saving": [0.0, 800.0, -50.0]},
@@ -382,12 +382,12 @@ def test_each_figure_says_what_to_see_in_it(summary: dict[str, Any]) -> None:
 
 
 def test_features_come_with_their_share(summary: dict[str, Any], page: Reader) -> None:
-    first = [row["importance"] for row in summary["features"]]
+    first = [row["value"] for row in summary["importance"]]
     assert f"make up {percent(sum(first[:3]) / sum(first))} of" in page.words
     assert "And 4 features with less." in page.words
-    one = {**summary, "features": [{"name": "a", "importance": 1234.0}]}
-    assert "a makes up 100% of what the recommended model’s trees gain" in Reader(render(one)).words
-    moved = {**summary, "importance": [{"feature": "b", "value": 1.0}, {"feature": "c", "value": 3.0}]}
+    one = {**summary, "importance": [{"feature": "a", "value": 1234.0}]}
+    assert "a makes up 100% of what moves the expected saving of acting on a record" in Reader(render(one)).words
+    moved = {**summary, "importance": [{"feature": "c", "value": 3.0}, {"feature": "b", "value": 1.0}]}
     words = Reader(render(moved)).words
     assert "c and b make up 100% of what moves the expected saving of acting on a record" in words
     assert "c 3.00 b 1.00" in words
@@ -400,15 +400,12 @@ def test_features_come_with_their_share(summary: dict[str, Any], page: Reader) -
 
 
 def test_the_dot_lies_on_the_staircase_at_the_threshold_in_use() -> None:
-    curve = {"name": "m", "threshold": 0.45, "cost_curve": {"threshold": [0.0, 0.2, 0.4, 0.6], "cost": [9, 4, 6, 8]}}
-    figure = cost_figure([curve])
+    curve = {"threshold": [0.0, 0.2, 0.4, 0.6], "cost": [9, 4, 6, 8]}
+    figure = cost_figure([{"name": "m", "threshold": 0.45, "cost": 5.5, "cost_curve": curve}])
     assert figure
     line, dot = figure["lines"]
     assert (line["points"], line["steps"]) == ([[0.0, 9], [0.2, 4], [0.4, 6], [0.6, 8]], True)
-    assert dot["points"] == [[0.45, 6]]
-    exact = cost_figure([curve | {"cost": 5.5}])  # the curve is thinned, the cost is not
-    assert exact
-    assert exact["lines"][1]["points"] == [[0.45, 5.5]]
+    assert dot["points"] == [[0.45, 5.5]]  # the curve is thinned, the cost is not
 
 
 def test_the_chosen_model_is_drawn_on_top(summary: dict[str, Any]) -> None:
@@ -451,7 +448,8 @@ def test_figures_without_points_are_none() -> None:
 
 def test_axes_end_where_nothing_more_happens() -> None:
     rare = {
-        "name": "m", "threshold": 0.01, "cost_curve": {"threshold": [0.0, 0.02, 0.5], "cost": [90.0, 4.0, 8.0]},
+        "name": "m", "threshold": 0.01, "cost": 50.0,
+        "cost_curve": {"threshold": [0.0, 0.02, 0.5], "cost": [90.0, 4.0, 8.0]},
         "roc": {"fpr": [0, 0.004, 1], "tpr": [0, 0.8, 1]}, "point": {"fpr": 0.004, "tpr": 0.8},
         "gain": {"share": [0.0, 0.006, 1.0], "saving": [0.0, 800.0, -50.0]},
         "reliability": {"predicted": [0.0, 0.1], "observed": [0.001, 0.2], "count": [9000, 10]},

@@ -322,7 +322,7 @@ class Study:
     def _finish(self, findings: Findings, store: Store, left_out: dict[str, Any], checks: list[Check]) -> StudyResult:
         chosen = findings.recommendation
         model = None if chosen is None else findings.delivery.model(chosen.row)
-        summary = summarise(findings, model, **left_out) | {"checks": [check._asdict() for check in checks]}
+        summary = summarise(findings, model, left_out, checks)
         results = findings.results.drop(INNER)
         leaderboard = findings.leaderboard().drop(INNER, strict=False)
         store.write("results.parquet", parquet_of(results))

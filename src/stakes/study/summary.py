@@ -6,7 +6,7 @@ records (`test`). Amounts of money (`money`) are totals on the test records.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -16,11 +16,12 @@ import stakes
 from stakes._format import percent
 from stakes._typing import Floats
 from stakes.costs import Costs
-from stakes.curves import cost_curve, gain_curve, iso_cost_lines, operating_point, reliability_curve, roc_points
+from stakes.curves import cost_curve, gain_curve, iso_cost_lines, reliability_curve, roc_points
 from stakes.delivered import DeliveredClassifier
 from stakes.measures import MEASURES, savings_of, sums_of
 from stakes.measures import cost as total_cost
 from stakes.records import Records
+from stakes.study.check import Check
 from stakes.study.columns import DECISION, OUT_OF_FOLD, PARTS, TEST, pack, unpack
 from stakes.study.findings import Findings
 from stakes.study.leaderboard import insensitive, ranked, rivals
@@ -47,34 +48,29 @@ DESCRIBED_BY = (
 
 
 def summarise(
-    findings: Findings,
-    model: DeliveredClassifier | None,
-    *,
-    not_tried: Sequence[str] = (),
-    not_trained: Mapping[str, str] | None = None,
+    findings: Findings, model: DeliveredClassifier | None, left_out: dict[str, Any], checks: Sequence[Check]
 ) -> dict[str, Any]:
     """Return the summary of a study; `model` is the recommended one, trained on the learning records.
 
-    `not_tried` are methods left out for want of time, `not_trained` those that could not be trained, and why.
+    `left_out` are methods that were `not_tried` for want of time, and those that could be `not_trained`, and why;
+    `checks` is what was noticed about the data.
     """
+    in_money = findings.data.costs is not None
     summary: dict[str, Any] = {
         "version": stakes.__version__,
         "title": findings.data.name,
-        "question": _question(findings) | {"not_tried": [*not_tried], "not_trained": dict(not_trained or {})},
+        "question": _question(findings) | left_out,
         "chosen": _chosen(findings),
-        "money": None,
+        "money": _money(findings) if in_money else None,
         "leaderboards": {part: _board(findings, part) for part in PARTS},
         "curves": [],
         "iso_cost": None,
-        "features": [],
-        "importance_unit": "share of the gain",
         "importance": [],
         "sensitivity": [],
         "records": None,
         "tree": findings.tree,
+        "checks": [check._asdict() for check in checks],
     }
-    if findings.data.costs is not None:
-        summary["money"] = _money(findings)
     if model is None or findings.recommendation is None:
         return summary
     first = findings.recommendation.row
@@ -82,9 +78,8 @@ def summarise(
         shown = model if row is first else findings.delivery.model(row)
         summary["curves"].append(_curves(row, shown, findings.test))
     summary["iso_cost"] = _iso_cost(summary["curves"], findings.test, _costs(first, findings.test.costs))
-    summary["features"], summary["importance_unit"] = _importances(model)
     summary["importance"] = _moved(first, model, findings.test, findings.config.seed)
-    if findings.data.costs is not None:
+    if in_money:
         summary["sensitivity"] = _sensitivity(model, findings.test, _most(findings))
         if first["decision_costs"] == REAL:
             summary["records"] = playable(model, findings.test, most=_most(findings), seed=findings.config.seed)
@@ -280,17 +275,14 @@ def _curves(row: dict[str, Any], model: DeliveredClassifier, test: Records) -> d
     roc = roc_points(y, score)
     gain = gain_curve(y, score, **given)
     reliability = reliability_curve(y, np.clip(decided.probability, 0.0, 1.0))
-    point = operating_point(y, decided.positive.astype(np.int64))
-    sums = sums_of(decided.positive[None], test.positive, costs, row[f"{TEST}_paid"])
     return {
         "name": row["name"],
-        "label": f"{row['name']}: {row['description']}",
         "train_costs": row["train_costs"],
-        "cost": float(total_cost(sums)[0]),
+        "cost": row[f"{TEST}_cost"] * len(test),
         "cost_curve": _thinned(threshold=np.clip(curve.thresholds, 0.0, 1.0), cost=curve.cost),
         "threshold": float(threshold[0]) if threshold.size and (threshold == threshold[0]).all() else None,
         "roc": _thinned(fpr=roc.fpr, tpr=roc.tpr),
-        "point": {"fpr": point.fpr, "tpr": point.tpr},
+        "point": {name: row[f"{TEST}_{name}"] for name in ("fpr", "tpr")},
         "gain": _thinned(share=gain.share, saving=gain.profit),
         "reliability": {
             "predicted": reliability.predicted.tolist(),
@@ -324,16 +316,6 @@ def _iso_cost(curves: list[dict[str, Any]], test: Records, costs: Costs) -> dict
     lines = iso_cost_lines(y, fp_cost=means.fp, fn_cost=means.fn, cost=np.array(cost))
     drawn = zip(lines.cost, lines.fpr, lines.tpr, strict=True)
     return {"slope": slope, "lines": [{"cost": float(c), "fpr": f.tolist(), "tpr": t.tolist()} for c, f, t in drawn]}
-
-
-def _importances(model: DeliveredClassifier) -> tuple[list[dict[str, Any]], str]:
-    gains = getattr(model, "feature_importances_", None)
-    if gains is None:
-        return [], ""
-    names = [str(name) for name in model.features]
-    order = np.argsort(-gains, kind="stable")
-    unit = "share of the gain" if np.isclose(gains.sum(), 1.0) else "money saved in training"
-    return [{"name": names[j], "importance": float(gains[j])} for j in order], unit
 
 
 def _moved(row: dict[str, Any], model: DeliveredClassifier, test: Records, seed: int) -> list[dict[str, Any]]:

@@ -11,7 +11,6 @@ from stakes.study.report.wording import known, money
 __all__ = [
     "MOST_MODELS",
     "cost_figure",
-    "cost_of",
     "figures_of",
     "gain_figure",
     "points_of",
@@ -55,7 +54,7 @@ def cost_figure(curves: Sequence[Curve]) -> Figure | None:
             tops.append(2 * min(points[0][1], points[-1][1]))
             worth_seeing.append(min(points, key=lambda point: point[1])[0])
             if used is not None:
-                drawn.append(_dot(model, curve, used, cost_of(curve, points, used)))
+                drawn.append(_dot(model, curve, used, curve["cost"]))
         return drawn
 
     drawn = _models(curves, lines)
@@ -71,13 +70,6 @@ def threshold_of(curve: Curve) -> float | None:
     """Return the threshold of a model on the scale of its scores; None where each record has its own."""
     used = curve.get("threshold")
     return min(max(used, 0.0), 1.0) if known(used) else None
-
-
-def cost_of(curve: Curve, points: Points, threshold: float) -> float:
-    """Return what a model costs with its threshold: as known, or else the height of the staircase, which is thinned."""
-    if known(curve.get("cost")):
-        return float(curve["cost"])
-    return next((cost for at, cost, *_ in reversed(points) if at <= threshold), points[0][1])
 
 
 def roc_figure(curves: Sequence[Curve], iso_cost: dict[str, Any] | None) -> Figure | None:

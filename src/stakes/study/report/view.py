@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import astuple
 from typing import Any
 
 from stakes.measures import Measure
 from stakes.study.advice import Advice, advise
 from stakes.study.report.card import model_card
-from stakes.study.report.figures import MOST_MODELS, cost_of, figures_of, points_of, threshold_of
+from stakes.study.report.figures import MOST_MODELS, figures_of, points_of, threshold_of
 from stakes.study.report.wording import known, measure_of, typeset
 from stakes.study.words import interval_of
 
@@ -35,9 +35,7 @@ def prepare(summary: Summary) -> dict[str, Any]:
     return {
         **summary,
         "measure": measure_of(summary["question"]["measure"]),
-        "advice": _advice(summary),
-        "chosen": _chosen(summary),
-        "records": summary.get("records"),
+        "advice": Advice(*map(typeset, astuple(advise(summary)))),
         "checks": summary.get("checks"),
         "comparison": _comparison(summary),
         "boards": _boards(summary),
@@ -57,19 +55,6 @@ def printable(value: Any) -> Any:
     return UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", value) if isinstance(value, str) else value
 
 
-def _advice(summary: Summary) -> Advice:
-    """Return the advice with minus signs in its sentences."""
-    advice = advise(summary)
-    act, saves, sure, expected = map(typeset, (advice.act, advice.saves, advice.sure, advice.expected))
-    return replace(advice, act=act, saves=saves, sure=sure, expected=expected)
-
-
-def _chosen(summary: Summary) -> dict[str, Any] | None:
-    """Return the recommended model, with the figures of its row."""
-    rows = (row for board in summary["leaderboards"].values() for row in board if row["chosen"])
-    return summary["chosen"] and {**next(rows, {}), **summary["chosen"]}
-
-
 def _comparison(summary: Summary) -> dict[str, Any] | None:
     """Return what the recommended model costs beside what else could be done; None where no money is known."""
     found = summary["money"]
@@ -83,7 +68,6 @@ def _comparison(summary: Summary) -> dict[str, Any] | None:
     own = chosen | {"kind": "chosen", "between": interval_of(chosen)}
     return {
         "others": others,
-        "without_model": min(others[: len(found["policies"])], key=lambda other: other["cost"]),
         "rows": [row | {"test": row["cost"] / n} for row in _with_bars([*others, own], "cost")],
     }
 
@@ -169,7 +153,6 @@ def _closer(summary: Summary) -> dict[str, Any] | None:
         "figures": figures,
         "least": min(costs, key=lambda point: point[1]) if costs else None,
         "used": used,
-        "cost_used": cost_of(chosen, costs, used) if costs and used is not None else None,
         "most_saved": max(gains, key=lambda point: point[1]) if gains else None,
         "point": chosen.get("point"),
         "lines": bool(summary["money"] and (summary.get("iso_cost") or {}).get("lines")),
@@ -178,21 +161,17 @@ def _closer(summary: Summary) -> dict[str, Any] | None:
 
 
 def _features(summary: Summary) -> dict[str, Any] | None:
-    """Return which features move the decisions of the chosen model most, or else which its trees use most."""
-    moved = summary.get("importance")
-    named = [(row["feature"], row["value"]) for row in moved or ()]
-    named = named or [(row["name"], row["importance"]) for row in summary["features"] or ()]
-    found = sorted(((name, value) for name, value in named if known(value)), key=lambda item: -item[1])
-    total = sum(value for _, value in found)
+    """Return which features move the decisions of the chosen model most."""
+    found = [row for row in summary["importance"] if known(row["value"])]
+    total = sum(row["value"] for row in found)
     if total <= 0:
         return None
-    in_money = bool(moved and summary["money"])
-    rows = [{"model": name, "value": value if in_money else value / total} for name, value in found[:MOST_FEATURES]]
+    in_money = bool(summary["money"])
+    rows = [row if in_money else row | {"value": row["value"] / total} for row in found[:MOST_FEATURES]]
     return {
-        "moved": bool(moved),
         "in_money": in_money,
-        "first": [name for name, _ in found[:3]],
-        "share": sum(value for _, value in found[:3]) / total,
+        "first": [row["feature"] for row in found[:3]],
+        "share": sum(row["value"] for row in found[:3]) / total,
         "rows": _with_bars(rows, "value"),
         "more": len(found) - len(rows),
     }
