@@ -26,11 +26,10 @@ __all__ = ["Pool", "blend_rows"]
 
 
 # What a blend is called, and how it is described.
-NAMES = {"best": "top5", "team": "team", "stack": "stack"}
-WORDS = {
-    "best": "mean of the five best models",
-    "team": "weighted mean of models chosen together",
-    "stack": "logistic model on the logits of models",
+NAMES = {
+    "best": ("top5", "mean of the five best models"),
+    "team": ("team", "weighted mean of models chosen together"),
+    "stack": ("stack", "logistic model on the logits of models"),
 }
 SOURCE = Source("average", "frequency")
 
@@ -80,20 +79,20 @@ def blend_rows(
     # A limit needs a threshold that can keep to it.
     decisions = [Decision(output="average", threshold="scaled" if config.limits else "cost")]
     for name, fit in BLENDS.items() if len(pool.rows) > 1 else ():
-        blend = fit(pool.learning, records)
+        called, words = NAMES[name]
+        blend = blends[called] = fit(pool.learning, records)
         p = cross_fit(fit, pool.learning, records, fold)
         learning, tested = (
             Read(Readings({SOURCE: score}, {}), part) for score, part in ((p, records), (blend(pool.test), test))
         )
         about = {
             "repeat": 0,
-            "method": NAMES[name],
-            "name": NAMES[name],
+            "method": called,
+            "name": called,
             "family": TEAM_FAMILY,
             "train_costs": "none",
             "decision_costs": REAL,
-            "description": f"{WORDS[name]}, above T_cs",
+            "description": f"{words}, above T_cs",
         }
         tables.append(make_table(about, decisions, learning, fold, config, test=tested, paid=pool.paid(blend)))
-        blends[NAMES[name]] = blend
     return pl.concat(tables), blends

@@ -8,7 +8,6 @@ drawn with replacement, measure on the records that were not drawn.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
@@ -24,7 +23,6 @@ from stakes.measures import Sums
 __all__ = [
     "AnyLoss",
     "Bootstrap",
-    "Candidates",
     "Choice",
     "MeanLoss",
     "Rule",
@@ -75,23 +73,10 @@ def block_sums(outcomes: Bools, amount: Floats, block: Ints) -> Floats:
     return found
 
 
-class Candidates(ABC):
-    """Models to choose from, as sums over blocks of records."""
+class MeanLoss:
+    """Models as sums over blocks of records, whose loss is a mean over records: what their mistakes cost.
 
-    n_blocks: int
-
-    @abstractmethod
-    def losses(self, times: Floats) -> Floats:
-        """Return the loss of each model when each block is counted so many times: less is better.
-
-        From shape (n_draws, n_blocks) to (n_draws, n_models).
-        """
-
-
-class MeanLoss(Candidates):
-    """Models whose loss is a mean over records: what their mistakes cost; see `blocks` for `block`.
-
-    `paid` is what each model costs per record besides, for features.
+    See `blocks` for `block`; `paid` is what each model costs per record besides, for features.
     """
 
     def __init__(self, outcomes: Bools, positive: Bools, costs: Costs, block: Ints, paid: Floats | float = 0.0) -> None:
@@ -105,12 +90,15 @@ class MeanLoss(Candidates):
         self.n_blocks = self._size.size
 
     def losses(self, times: Floats) -> Floats:
-        """Return mean losses; see `Candidates`."""
+        """Return the loss of each model when each block is counted so many times: less is better.
+
+        From shape (n_draws, n_blocks) to (n_draws, n_models).
+        """
         saved = (times.astype(np.float32) @ self._saved.T).astype(np.float64)
         return ((times @ self._none)[:, None] - saved) / (times @ self._size)[:, None] + self._paid
 
 
-class AnyLoss(Candidates):
+class AnyLoss:
     """Models whose loss is any function of `Sums`, made of `stakes.measures.amounts`; `paid` as in `MeanLoss`."""
 
     def __init__(
@@ -128,7 +116,7 @@ class AnyLoss(Candidates):
         self.n_blocks = self._everyone.shape[1]
 
     def losses(self, times: Floats) -> Floats:
-        """Return the losses; see `Candidates`."""
+        """Return the losses; see `MeanLoss`."""
         acted = np.stack([times @ amount.T for amount in self._acted], axis=-1)
         everyone = times @ self._everyone.T
         sums = (Sums.of(a, e) for a, e in zip(acted, everyone, strict=True))
@@ -144,7 +132,7 @@ class Bootstrap:
     left_out: Floats
 
     @classmethod
-    def of(cls, candidates: Candidates, rng: np.random.Generator, n_draws: int = DRAWS) -> Bootstrap:
+    def of(cls, candidates: MeanLoss | AnyLoss, rng: np.random.Generator, n_draws: int = DRAWS) -> Bootstrap:
         """Draw blocks with replacement, again and again."""
         n = candidates.n_blocks
         times = rng.multinomial(n, np.full(n, 1.0 / n), size=n_draws).astype(np.float64)

@@ -11,8 +11,8 @@ import polars as pl
 from stakes._typing import Bools, Floats, Ints
 from stakes.measures import MEASURES, amounts, sums_of
 from stakes.records import Records
-from stakes.study.choice import AnyLoss, Bootstrap, Candidates, Choice, MeanLoss, Rule, blocks, choose
-from stakes.study.columns import OUT_OF_FOLD, unpack
+from stakes.study.choice import AnyLoss, Bootstrap, Choice, MeanLoss, Rule, blocks, choose
+from stakes.study.columns import OUT_OF_FOLD, TOTALS, unpack
 from stakes.study.leaderboard import ranked, rivals, trained
 from stakes.study.plan import Config
 from stakes.study.words import decision_words, model_words
@@ -85,43 +85,48 @@ def recommend(
         found[choice.chosen],
         found[choice.best],
         _reason(choice, bootstrap, found, reference),
-        _figures((choice.expected, choice.low, choice.high), records, config),
+        _figures(np.array([choice.expected, choice.low, choice.high]), records, config),
         choice.optimism,
         differences,
     )
 
 
-def _candidates(known: pl.DataFrame, records: Records, config: Config, block: Ints) -> Candidates:
+def _candidates(known: pl.DataFrame, records: Records, config: Config, block: Ints) -> MeanLoss | AnyLoss:
     """Return the models as sums over blocks; the outcomes of repeats are taken together."""
     packed = known[f"{OUT_OF_FOLD}_outcome"].to_list()
     n = len(records)
     repeats = max(len(p) for p in packed)
     each = [unpack([p[min(r, len(p) - 1)] for p in packed], n) for r in range(repeats)]
-    outcomes = np.concatenate(each, axis=1)
     rows = np.tile(np.arange(n), repeats)
-    repeated, again, paid = records.take(rows), block[rows], known[f"{OUT_OF_FOLD}_paid"].to_numpy()
-    if config.measure in BY_COST:
-        return MeanLoss(outcomes, repeated.positive, repeated.costs, again, paid)
-    of_sums, sign = MEASURES[config.measure].of_sums, -1 if config.higher_is_better else 1
+    measure = "cost" if config.measure in BY_COST else config.measure
+    sign = -1 if config.higher_is_better else 1
+    paid = known[f"{OUT_OF_FOLD}_paid"].to_numpy()
+    return _losses(measure, sign, np.concatenate(each, axis=1), records.take(rows), block[rows], paid)
+
+
+def _losses(
+    measure: str, factor: float, outcomes: Bools, records: Records, block: Ints, paid: Floats
+) -> MeanLoss | AnyLoss:
+    """Return models whose loss is their cost per record, or another measure times a factor."""
+    if measure == "cost":
+        return MeanLoss(outcomes, records.positive, records.costs, block, paid)
+    of_sums = MEASURES[measure].of_sums
     assert of_sums is not None
-    amount = amounts(repeated.positive, repeated.costs)
-    return AnyLoss(outcomes, amount, again, lambda sums: sign * of_sums(sums), paid)
+    amount = amounts(records.positive, records.costs)
+    return AnyLoss(outcomes, amount, block, lambda sums: factor * of_sums(sums), paid)
 
 
-def _figures(losses: tuple[float, float, float], records: Records, config: Config) -> Estimate:
+def _figures(losses: Floats, records: Records, config: Config) -> Estimate:
     """Return what losses are in terms of the measure, the interval in increasing order."""
-    if config.measure not in BY_COST:
-        value, low, high = (-loss if config.higher_is_better else loss for loss in losses)
+    measure, n = MEASURES[config.measure], len(records)
+    if config.measure in BY_COST and measure.of_sums is not None:
+        sums = sums_of(np.zeros((1, n), np.bool_), records.positive, records.costs)
+        # Of a model with just this cost.
+        found = measure.of_sums(sums._replace(found=sums.all_fn - n * losses)) / (n if measure.name in TOTALS else 1)
     else:
-        sums = sums_of(np.zeros((1, len(records)), np.bool_), records.positive, records.costs)
-        n = len(records)
-        nothing, everything = sums.all_fn / n, sums.all_fp / n
-        base = {"savings": min(nothing, everything), "cost_reduction": nothing}.get(config.measure)
-        if base is not None:
-            value, low, high = (1 - loss / base if base else 0.0 for loss in losses)
-        else:
-            value, low, high = ((nothing - loss) if config.measure == "profit" else loss for loss in losses)
-    return Estimate(value, min(low, high), max(low, high))
+        found = -losses if measure.higher_is_better else losses
+    value, *ends = found.tolist()
+    return Estimate(value, *sorted(ends))
 
 
 def _reason(choice: Choice, bootstrap: Bootstrap, rows: list[dict[str, Any]], reference: int | None) -> str:
@@ -163,14 +168,7 @@ def drawn_figures(
     All rows see the same draws, so that they can be compared. `paid` is what each pays per record for features. The
     figures have shape (n_rows, n_draws).
     """
-    of_sums = MEASURES[measure].of_sums
-    assert of_sums is not None
     rng = np.random.default_rng([seed, FIGURES])
     block = blocks(len(records), rng, groups)
-    if measure == "cost":
-        candidates: Candidates = MeanLoss(outcomes, records.positive, records.costs, block, paid)
-    else:
-        n = len(records) if measure == "profit" else 1
-        amount = amounts(records.positive, records.costs)
-        candidates = AnyLoss(outcomes, amount, block, lambda s: of_sums(s) / n, paid)
-    return Bootstrap.of(candidates, rng).drawn.T
+    factor = 1 / len(records) if measure == "profit" else 1
+    return Bootstrap.of(_losses(measure, factor, outcomes, records, block, paid), rng).drawn.T
