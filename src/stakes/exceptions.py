@@ -23,13 +23,11 @@ class CostsError(ValueError):
     Examples
     --------
     >>> from stakes import Costs
-    >>> from stakes.exceptions import CostsError
-    >>> try:
-    ...     Costs(fp=5, fn=[20, -95])
-    ... except CostsError as error:
-    ...     print(error)
-    fn_cost is negative in 1 record: the first is row 1, -95. A mistake must cost at least as much as the
-    right decision: check the signs, or clip it at 0
+    >>> Costs(fp=5, fn=[20, -95])
+    Traceback (most recent call last):
+        ...
+    stakes.exceptions.CostsError: fn_cost is negative in 1 record: the first is row 1, -95. A mistake must cost at least
+    as much as the right decision: check the signs, or clip it at 0
     """
 
 
@@ -54,13 +52,10 @@ class DecisionError(ValueError):
     Examples
     --------
     >>> from stakes import Decision
-    >>> from stakes.exceptions import DecisionError
-    >>> try:
-    ...     Decision(calibration="magic")
-    ... except DecisionError as error:
-    ...     print(error)
-    calibration='magic' is not known: choose from None, 'logistic', 'logistic_bounded', 'platt', 'platt_logit',
-    'isotonic'
+    >>> Decision(calibration="magic")
+    Traceback (most recent call last):
+        ...
+    stakes.exceptions.DecisionError: calibration='magic' is not known: choose from None, 'logistic', ...
     """
 
 
@@ -69,13 +64,11 @@ class ModelFileError(ValueError):
 
     Examples
     --------
-    >>> from stakes.exceptions import ModelFileError
-    >>> from stakes.persist import load
-    >>> try:
-    ...     load("nowhere.skops")
-    ... except ModelFileError as error:
-    ...     print(error)
-    there is no file nowhere.skops
+    >>> from stakes import load
+    >>> load("nowhere.skops")
+    Traceback (most recent call last):
+        ...
+    stakes.exceptions.ModelFileError: there is no file nowhere.skops
     """
 
 
@@ -84,13 +77,11 @@ class SamplingError(ValueError):
 
     Examples
     --------
-    >>> from stakes.exceptions import SamplingError
     >>> from stakes.sampling import UnderSampler
-    >>> try:
-    ...     UnderSampler().fit_resample([[1], [2]], [1, 1])
-    ... except SamplingError as error:
-    ...     print(error)
-    y has one class only ([1]): a sample is drawn from two
+    >>> UnderSampler().fit_resample([[1], [2]], [1, 1])
+    Traceback (most recent call last):
+        ...
+    stakes.exceptions.SamplingError: y has one class only ([1]): a sample is drawn from two
     """
 
 
@@ -118,8 +109,7 @@ class ClassMeansWarning(StakesWarning):
     >>> import warnings
     >>> from stakes.exceptions import ClassMeansWarning
     >>> from stakes.sampling import UnderSampler
-    >>> with warnings.catch_warnings():
-    ...     warnings.simplefilter("ignore", ClassMeansWarning)
+    >>> with warnings.catch_warnings(action="ignore", category=ClassMeansWarning):
     ...     X, y = UnderSampler(random_state=0).fit_resample([[1], [2], [3]], [0, 0, 1], fp_cost=1, fn_cost=[4, 4, 2])
     >>> y
     [0, 1]
@@ -135,14 +125,12 @@ class ColumnTypeWarning(StakesWarning):
     >>> import polars as pl
     >>> from stakes import CostTreeClassifier
     >>> from stakes.exceptions import ColumnTypeWarning
-    >>> with warnings.catch_warnings():
-    ...     warnings.simplefilter("error", ColumnTypeWarning)
-    ...     try:
-    ...         CostTreeClassifier().fit(pl.DataFrame({"age": ["21", "35", "47"]}), [0, 1, 1])
-    ...     except ColumnTypeWarning as warning:
-    ...         print(warning)
-    column 'age' is text, and 3 of its 3 distinct values look like numbers: convert it to numbers, or to a categorical
-    type if they are names
+    >>> with warnings.catch_warnings(action="error", category=ColumnTypeWarning):
+    ...     CostTreeClassifier().fit(pl.DataFrame({"age": ["21", "35", "47"]}), [0, 1, 1])
+    Traceback (most recent call last):
+        ...
+    stakes.exceptions.ColumnTypeWarning: column 'age' is text, and 3 of its 3 distinct values look like numbers: convert
+    it to numbers, or to a categorical type if they are names
     """
 
 
@@ -153,12 +141,13 @@ class NoEffectWarning(StakesWarning):
     --------
     >>> import warnings
     >>> from stakes import CostTreeClassifier, Decision
-    >>> with warnings.catch_warnings(record=True) as caught:
-    ...     warnings.simplefilter("always")
-    ...     tree = CostTreeClassifier(leaf="laplace", decision=Decision(threshold="cost")).fit([[1], [2]], [0, 1])
-    >>> print(caught[0].message)
-    leaf='laplace' has no effect, because a decision says which probability of a leaf it goes by: write
-    Decision(leaf='laplace', ...)
+    >>> from stakes.exceptions import NoEffectWarning
+    >>> with warnings.catch_warnings(action="error", category=NoEffectWarning):
+    ...     CostTreeClassifier(leaf="laplace", decision=Decision(threshold="cost")).fit([[1], [2]], [0, 1])
+    Traceback (most recent call last):
+        ...
+    stakes.exceptions.NoEffectWarning: leaf='laplace' has no effect, because a decision says which probability of a leaf
+    it goes by: write Decision(leaf='laplace', ...)
     """
 
 
@@ -183,13 +172,12 @@ class FewRoundsWarning(TrainingWarning):
     >>> import warnings
     >>> from stakes import CostBoostClassifier
     >>> from stakes.exceptions import FewRoundsWarning
-    >>> with warnings.catch_warnings():
-    ...     warnings.simplefilter("error", FewRoundsWarning)
-    ...     try:
-    ...         CostBoostClassifier().fit([[1], [1], [1]], [0, 1, 1])
-    ...     except FewRoundsWarning as warning:
-    ...         print(warning)
-    boosting kept 1 of 100 rounds: the next member was no better than chance. Try deeper trees or another variant
+    >>> with warnings.catch_warnings(action="error", category=FewRoundsWarning):
+    ...     CostBoostClassifier().fit([[1], [1], [1]], [0, 1, 1])
+    Traceback (most recent call last):
+        ...
+    stakes.exceptions.FewRoundsWarning: boosting kept 1 of 100 rounds: the next member was no better than chance. Try
+    deeper trees or another variant
     """
 
 
@@ -203,13 +191,12 @@ class OneClassWarning(TrainingWarning):
     >>> import warnings
     >>> from stakes import CostTreeClassifier
     >>> from stakes.exceptions import OneClassWarning
-    >>> with warnings.catch_warnings():
-    ...     warnings.simplefilter("error", OneClassWarning)
-    ...     try:
-    ...         CostTreeClassifier().fit([[1], [1], [1]], [0, 1, 1])
-    ...     except OneClassWarning as warning:
-    ...         print(warning)
-    all 3 training records are decided to be positive: compare with the cost of doing that without a model
+    >>> with warnings.catch_warnings(action="error", category=OneClassWarning):
+    ...     CostTreeClassifier().fit([[1], [1], [1]], [0, 1, 1])
+    Traceback (most recent call last):
+        ...
+    stakes.exceptions.OneClassWarning: all 3 training records are decided to be positive: compare with the cost of doing
+    that without a model
     """
 
 
@@ -218,11 +205,9 @@ class StudyError(ValueError):
 
     Examples
     --------
-    >>> from stakes.exceptions import StudyError
     >>> from stakes.study import load_data
-    >>> try:
-    ...     load_data("nowhere.csv", target="churn")
-    ... except StudyError as error:
-    ...     print(error)
-    there is no file nowhere.csv
+    >>> load_data("nowhere.csv", target="churn")
+    Traceback (most recent call last):
+        ...
+    stakes.exceptions.StudyError: there is no file nowhere.csv
     """
