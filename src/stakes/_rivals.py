@@ -89,14 +89,14 @@ class PreparedLogisticRegression(ClassifierMixin, BaseEstimator):
         return self.regression_.predict(self.prepare_.transform(X))
 
 
-def logistic_regression(**params: Any) -> EncodedClassifier:
+def logistic_regression(C: float = 1.0, max_iter: int = 1000) -> EncodedClassifier:
     """Return logistic regression for any table."""
-    return EncodedClassifier(PreparedLogisticRegression(**params))
+    return EncodedClassifier(PreparedLogisticRegression(C=C, max_iter=max_iter))
 
 
-def balanced_ensemble(name: str, **params: Any) -> EncodedClassifier:
+def balanced_ensemble(name: str, n_estimators: int | None = None) -> EncodedClassifier:
     """Return one of imbalanced-learn's ensembles, for any table; they take no missing values by themselves."""
     from imblearn import ensemble
 
-    model = getattr(ensemble, name)(**params)
+    model = getattr(ensemble, name)(**({} if n_estimators is None else {"n_estimators": n_estimators}))
     return EncodedClassifier(make_pipeline(SimpleImputer(strategy="median", keep_empty_features=True), model))

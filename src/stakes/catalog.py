@@ -38,34 +38,32 @@ class Make:
     `model`, which makes the `estimator` inside. Any other is an error.
     """
 
-    kind: type  # the classifier
+    kind: Callable[..., Any]  # the classifier
     own: Mapping[str, Any] = field(default_factory=dict)  # its parameters, unless the caller gives others
     decision: Mapping[str, Any] = field(default_factory=dict)  # fields of its decision, likewise; nothing: its default
-    model: Callable[..., Any] | None = None  # makes its `estimator` from parameters that are not the classifier's
-    model_params: Mapping[str, Any] = field(default_factory=dict)  # the model's parameters, likewise
-    takes: tuple[str, ...] = ()  # the names of parameters that the model takes
+    model: Make | None = None  # makes its `estimator` from parameters that are not the classifier's
     always: bool = False  # whether the model is made even where nobody gives it parameters
 
     def __call__(self, **params: Any) -> Any:
         """Return the classifier, not fitted."""
-        own_names = signature(self.kind).parameters
+        own_names, names = signature(self.kind).parameters, self.names
         own, decision, inner = dict(self.own), dict(self.decision), {}
         for name, value in params.items():
+            if name not in names:
+                near = difflib.get_close_matches(name, names, n=3)
+                known = f"did you mean {', '.join(map(repr, near))}?" if near else f"it takes {', '.join(names)}"
+                raise TypeError(f"{self.kind.__name__} and what is inside it have no parameter {name!r}: {known}")
             if "decision" in own_names and name in _DECISION:
                 decision[name] = value
             elif name in own_names:
                 own[name] = value
-            elif name in self.takes:
-                inner[name] = value
             else:
-                near = difflib.get_close_matches(name, self.names, n=3)
-                known = f"did you mean {', '.join(map(repr, near))}?" if near else f"it takes {', '.join(self.names)}"
-                raise TypeError(f"{self.kind.__name__} and what is inside it have no parameter {name!r}: {known}")
-        if self.model is not None and "estimator" not in params and (self.always or inner):
-            own["estimator"] = self.model(**{**self.model_params, **inner})
-        elif inner:
+                inner[name] = value
+        if inner and "estimator" in params:
             raise TypeError(f"estimator was given, so {', '.join(inner)} must be set in it")
-        if decision and "decision" in own_names:
+        if self.model is not None and "estimator" not in params and (self.always or inner):
+            own["estimator"] = self.model(**inner)
+        if decision:
             own.setdefault("decision", Decision(**decision))
         return self.kind(**own)
 
@@ -73,7 +71,8 @@ class Make:
     def names(self) -> list[str]:
         """The parameters that it takes."""
         own = signature(self.kind).parameters
-        return sorted({*own, *(_DECISION if "decision" in own else ()), *self.takes})
+        of_model = () if self.model is None else self.model.names
+        return sorted({*own, *(_DECISION if "decision" in own else ()), *of_model})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -209,15 +208,16 @@ def _rows(samplers: Samplers, rules: Rules) -> MethodTable:
 IGNORES: dict[str, Any] = {"threshold": "half"}
 BY_COST_TREE: dict[str, Any] = {"criterion": "cost", "pruning": "cost_complexity", "pruning_measure": "cost"}
 
-_tree_parameters = tuple(signature(CostTreeClassifier).parameters)
-_bagging_of_trees = Make(kind=CostBaggingClassifier, model=CostTreeClassifier, takes=_tree_parameters)
-_boosting_of_trees = Make(
-    kind=CostBoostClassifier, model=CostTreeClassifier, model_params={"max_depth": 1}, takes=_tree_parameters
-)
+
+def _tree(**own: Any) -> Make:
+    return Make(kind=CostTreeClassifier, own=own)
+
+
+_boosting_of_trees = Make(kind=CostBoostClassifier, model=_tree(max_depth=1))
 
 
 def _trees() -> Iterator[Method]:
-    pruned = Make(kind=CostTreeClassifier, own={"pruning": "cost_complexity"}, decision=IGNORES)
+    pruned = replace(_tree(pruning="cost_complexity"), decision=IGNORES)
     yield Method(name="tree", family="tree", description="a single tree, pruned", make=pruned)
     yield Method(
         name="cstree",
@@ -225,7 +225,7 @@ def _trees() -> Iterator[Method]:
         description="a single tree, grown and pruned by cost",
         when=("during",),
         costs="record",
-        make=Make(kind=CostTreeClassifier, own=BY_COST_TREE),
+        make=_tree(**BY_COST_TREE),
     )
 
 
@@ -256,12 +256,11 @@ BAGGING: tuple[tuple[str, str, dict[str, Any], dict[str, Any], dict[str, Any]], 
 
 def _bagging(samplers: Samplers) -> Iterator[Method]:
     for base, words, features, tree, unsampled in BAGGING:
-        make = replace(_bagging_of_trees, own=features, model_params=tree, always=bool(tree))
-        plain = Method(
-            name=base, family="bagging", description=words, make=replace(make, model_params={**tree, **unsampled})
-        )
+        make = Make(kind=CostBaggingClassifier, own=features, model=_tree(**tree), always=bool(tree))
+        usual = replace(make, model=_tree(**tree, **unsampled))
+        plain = Method(name=base, family="bagging", description=words, make=usual)
         before = replace(plain, when=("before",), costs="record", make=make)
-        by_weight = replace(plain.make, own={**features, "weighted": True})
+        by_weight = replace(usual, own={**features, "weighted": True})
         rows = [(f"w{base}", "of members and votes weighted by cost", before, by_weight)]
         for sampling, sampler in samplers:
             letters, _, how = _sampling(sampling)
@@ -270,12 +269,12 @@ def _bagging(samplers: Samplers) -> Iterator[Method]:
             for letter, text, more in (("", "of members drawn by", {}), ("p", "after", {"presample": True})):
                 by_sample = replace(make, own={**own, **more})
                 rows.append((f"{letters}{letter}{base}", f"{text} {how}", drawn, by_sample))
-        by_split = replace(make, model_params={**tree, **BY_COST_TREE}, always=True)
+        by_split = replace(make, model=_tree(**tree, **BY_COST_TREE), always=True)
         rows.append((f"cs{base}", "of trees grown and pruned by cost", replace(before, when=("during",)), by_split))
         methods = [
             replace(method, name=name, description=f"{words} {text}", make=made) for name, text, method, made in rows
         ]
-        yield replace(plain, make=replace(plain.make, decision=IGNORES))
+        yield replace(plain, make=replace(usual, decision=IGNORES))
         yield from methods
         for method in (plain, *methods):
             # Members that vote by T_cs count the costs, so that their probabilities must not: samples and weights shape
@@ -351,19 +350,15 @@ def _sample_boosting(samplers: Samplers) -> Iterator[Method]:
         )
 
 
-def _easy_members(**tree: Any) -> CostBoostClassifier:
-    stump = CostTreeClassifier(**{"max_depth": 1, **tree})
-    return CostBoostClassifier(stump, n_estimators=10, decision=Decision(threshold="half"))
-
-
 def _others() -> Iterator[Method]:
+    members = replace(_boosting_of_trees, own={"n_estimators": 10}, decision=IGNORES, always=True)
     yield Method(
         name="easy",
         family="bagging",
         description="EasyEnsemble: bagging of AdaBoost on members drawn by under-sampling",
         when=("before",),
         costs="constant",
-        make=replace(_bagging_of_trees, own={"sampling": "under"}, model=_easy_members, always=True),
+        make=Make(kind=CostBaggingClassifier, own={"sampling": "under"}, model=members, always=True),
     )
     by_threshold = Method(
         name="lr",
@@ -372,7 +367,7 @@ def _others() -> Iterator[Method]:
         when=("after",),
         costs="record",
         needs_costs=True,
-        make=Make(kind=CostDecisionClassifier, model=rivals.logistic_regression, takes=("C", "max_iter"), always=True),
+        make=Make(kind=CostDecisionClassifier, model=Make(kind=rivals.logistic_regression), always=True),
     )
     yield by_threshold
     theirs = {"num_leaves": 31, "max_delta_step": 0.0, "reg_lambda": 0.0}
@@ -400,9 +395,7 @@ def _others() -> Iterator[Method]:
             name=name,
             family="imbalanced-learn",
             description=f"imbalanced-learn's {words}, for balanced classes",
-            make=replace(
-                by_threshold.make, own=IGNORES, model=partial(rivals.balanced_ensemble, kind), takes=("n_estimators",)
-            ),
+            make=replace(by_threshold.make, own=IGNORES, model=Make(kind=partial(rivals.balanced_ensemble, kind))),
         )
 
 
@@ -423,7 +416,7 @@ def _metacost(method: Method) -> Method:
         when=method.when or ("after",),
         costs="record" if method.costs == "none" else method.costs,
         needs_costs=False,
-        make=Make(kind=MetaCostClassifier, model=make, takes=tuple(make.names), always=True),
+        make=Make(kind=MetaCostClassifier, model=make, always=True),
     )
 
 
