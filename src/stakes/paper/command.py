@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import typer
 
@@ -40,8 +40,10 @@ def paper(
     """
     directory = out or Path(f"paper-{application}{'-quick' if quick else ''}")
     with plain_errors(resume=directory):
+        from rich.console import Console
+        from rich.markdown import Markdown
+
         from stakes.paper.experiment import run_paper
-        from stakes.paper.page import print_tables
 
         result = run_paper(
             application,
@@ -53,14 +55,7 @@ def paper(
             verbose=int(sys.stderr.isatty()),
             say=lambda line: typer.echo(line, err=True),
         )
-        for note in result.notes:
-            typer.echo(note)
-        print_tables(_console(), result.tables, result.findings, result.application.shown)
+        # Its tables are wider than most terminals.
+        console = Console(width=max(Console().width, 190), highlight=False)
+        console.print(Markdown(result.page.read_text(encoding="utf-8")))
         typer.echo(f"All of it: {result.page}")
-
-
-def _console() -> Any:
-    from rich.console import Console
-
-    # Its tables are wider than most terminals.
-    return Console(width=max(Console().width, 190), highlight=False)

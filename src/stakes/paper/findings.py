@@ -26,16 +26,6 @@ class Finding:
     holds: bool
     sentences: list[str]
 
-    @property
-    def verdict(self) -> str:
-        """Whether the claim holds, in words."""
-        return "Yes." if self.holds else "Not so, or not always."
-
-    @property
-    def lines(self) -> list[str]:
-        """The sentences as they begin a line."""
-        return [f"{sentence[0].upper()}{sentence[1:]}" for sentence in self.sentences]
-
 
 def find(application: Application, merged: pl.DataFrame) -> list[Finding]:
     """Return what our results say about the paper's findings, by its own methods and decisions."""

@@ -1,4 +1,4 @@
-"""The comparison as a page in markdown, a table of values, and tables on a terminal."""
+"""The comparison as a page in markdown, and as a table of values."""
 
 from __future__ import annotations
 
@@ -10,15 +10,11 @@ from itertools import groupby
 from typing import Any
 
 import polars as pl
-from rich.box import SIMPLE
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from stakes.paper.findings import Finding
 from stakes.paper.tables import Line, PaperTable
 
-__all__ = ["machine", "markdown", "print_tables", "values"]
+__all__ = ["machine", "markdown", "values"]
 
 HEADINGS = {
     "cost_reduction": "Cost%",
@@ -43,8 +39,6 @@ MODEL = {
 }
 PACKAGES = ("numpy", "scikit-learn", "numba", "polars")
 
-Cells = tuple[list[str], list[list[str]]]  # headings, and rows
-
 
 def machine() -> str:
     """Return what the results were computed by: the machine as far as it matters, and versions."""
@@ -54,10 +48,6 @@ def machine() -> str:
         f"{os.cpu_count()} cores, {memory:.0f} GB of memory, {platform.machine()}, Python {platform.python_version()}, "
         f"{used}"
     )
-
-
-def _title(table: PaperTable) -> str:
-    return "" if table.limit is None else f"FPR at most {table.limit:.0%}"
 
 
 def _number(name: str, figures: dict[str, float] | None) -> str:
@@ -71,27 +61,22 @@ def _model(line: Line) -> list[str]:
     return [rank if name == "rank" else getattr(line, name) for name in MODEL]
 
 
-def _compact(headings: list[str], rows: list[list[str]]) -> Cells:
-    """Leave out columns that have nothing in them."""
-    kept = [column for column in range(len(headings)) if any(row[column] not in ("", "-") for row in rows)]
-    return [headings[column] for column in kept], [[row[column] for column in kept] for row in rows]
-
-
-def _sections(table: PaperTable, shown: Sequence[str]) -> Iterator[tuple[str, Cells]]:
+def _sections(table: PaperTable, shown: Sequence[str]) -> Iterator[tuple[str, list[str], list[list[str]]]]:
+    """Yield the title, the headings and the rows of each section."""
     headings = [*MODEL.values(), *(HEADINGS[name] for name in shown)]
     same = [
         [*_model(line), *(f"{_number(name, line.printed)} / {_number(name, line.figures)}" for name in shown)]
         for line in table.same
     ]
-    yield "The paper's models: its figures / ours for the same model", _compact(headings, same)
-    headings.append(f"{HEADINGS[shown[0]]} on validation")
+    yield "The paper's models: its figures / ours for the same model", headings, same
+    headings = [*headings, f"{HEADINGS[shown[0]]} on validation"]
     for section, lines in groupby(table.best, key=lambda line: line.section):
         best = []
         for line in lines:
             validation = None if line.validation is None else {shown[0]: line.validation}
             figures = [*(_number(name, line.figures) for name in shown), _number(shown[0], validation)]
             best.append([*_model(line), *figures])
-        yield f"Ours: {section}" if section != "trivial" else "Trivial decisions", _compact(headings, best)
+        yield f"Ours: {section}" if section != "trivial" else "Trivial decisions", headings, best
 
 
 def markdown(
@@ -100,17 +85,24 @@ def markdown(
     """Return the page: what was run, the findings, and the tables."""
     parts = [f"# {title}", "", *(f"- {note}" for note in notes), "", "## Findings", ""]
     for finding in findings:
-        parts += [f"**{finding.claim}** {finding.verdict}", "", *(f"- {line}" for line in finding.lines), ""]
+        verdict = "Yes." if finding.holds else "Not so, or not always."
+        lines = (f"- {sentence[0].upper()}{sentence[1:]}" for sentence in finding.sentences)
+        parts += [f"**{finding.claim}** {verdict}", "", *lines, ""]
     for table in tables:
-        parts += [f"## {_title(table) or 'Tables'}", ""]
-        for heading, (headings, rows) in _sections(table, shown):
-            parts += [f"### {heading}", "", _markdown_row(headings), _markdown_row(["---"] * len(headings))]
-            parts += [*map(_markdown_row, rows), ""]
+        parts += ["## Tables" if table.limit is None else f"## FPR at most {table.limit:.0%}", ""]
+        for heading, headings, rows in _sections(table, shown):
+            parts += [f"### {heading}", "", *_table(headings, rows), ""]
     return "\n".join(parts)
 
 
-def _markdown_row(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cell.replace('|', chr(92) + '|').replace('*', chr(92) + '*') for cell in cells)} |"
+def _table(headings: list[str], rows: list[list[str]]) -> Iterator[str]:
+    """Yield the lines of a table, without columns that have nothing in them."""
+    kept = [column for column in range(len(headings)) if any(row[column] not in ("", "-") for row in rows)]
+    words = [name for name in MODEL.values() if name != MODEL["rank"]]
+    alignment = ["---" if heading in words else "---:" for heading in headings]
+    for cells in (headings, alignment, *rows):
+        escaped = (cells[column].replace("|", r"\|").replace("*", r"\*") for column in kept)
+        yield f"| {' | '.join(escaped)} |"
 
 
 def values(tables: Sequence[PaperTable], shown: Sequence[str]) -> pl.DataFrame:
@@ -131,21 +123,3 @@ def values(tables: Sequence[PaperTable], shown: Sequence[str]) -> pl.DataFrame:
                 }
             )
     return pl.DataFrame(rows, infer_schema_length=None)
-
-
-def print_tables(
-    console: Console, tables: Sequence[PaperTable], findings: Sequence[Finding], shown: Sequence[str]
-) -> None:
-    """Show tables and findings on a terminal."""
-    for table in tables:
-        for heading, (headings, rows) in _sections(table, shown):
-            drawn = Table(box=SIMPLE, title=": ".join(filter(None, (_title(table), heading))), title_justify="left")
-            for name in headings:
-                drawn.add_column(name, justify="left" if name in MODEL.values() and name != "#" else "right")
-            for row in rows:
-                drawn.add_row(*map(Text, row))
-            console.print(drawn)
-    for finding in findings:
-        console.print(Text(f"{finding.claim} {finding.verdict}", style="bold"))
-        for line in finding.lines:
-            console.print(Text(f"  {line}"))
