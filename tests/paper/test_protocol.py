@@ -8,12 +8,12 @@ import numpy as np
 import polars as pl
 import pytest
 
-from stakes import list_methods
 from stakes.datasets import load_credit_card_fraud, load_kdd98, load_telco_churn, make_donors
 from stakes.exceptions import StudyError
 from stakes.paper import protocol
 from stakes.paper.protocol import APPLICATIONS, PAPER_METHODS, load, plan_trials
-from stakes.paper.run import Unit, unfitted, units_of
+from stakes.paper.run import unfitted, units_of
+from stakes.study.plan import Unit, family_of
 
 
 @pytest.mark.parametrize(
@@ -46,8 +46,8 @@ def test_donations_are_estimated_anew_from_the_training_records_of_each_repeat(f
 
 def test_each_overhead_has_its_own_real_costs(folder):
     trials = plan_trials(APPLICATIONS["fraud"], load_credit_card_fraud(folder))
-    assert [(trial.overhead, trial.stumps) for trial in trials] == [
-        (overhead, stumps) for overhead in (1.0, 2.0, 5.0) for stumps in ("depth 1", "depth 2")
+    assert [(trial.overhead, trial.depth) for trial in trials] == [
+        (overhead, depth) for overhead in (1.0, 2.0, 5.0) for depth in (1, 2)
     ]
     assert len({trial.directory for trial in trials}) == 6
     amount = pl.read_csv(folder / "creditcard.csv")["Amount"].to_numpy()
@@ -63,14 +63,14 @@ def test_training_costs_are_by_class_and_by_record(folder):
     for name in ("fraud", "marketing"):
         assert APPLICATIONS[name].train_costs == ("class means", "record")
     trial = plan_trials(APPLICATIONS["fraud"], load_credit_card_fraud(folder))[0]
-    settings = {unit.train_costs for unit in units_of(trial, 0) if unit.method.name == "cprbg"}
+    settings = {unit.train_costs for unit in units_of(trial, 0) if unit.method == "cprbg"}
     assert settings == {"class means", "record"}
 
 
 def test_all_methods_are_run_with_100_trees_three_times(folder):
     trial = plan_trials(APPLICATIONS["churn"], load_telco_churn(folder))[0]
     assert (trial.trees, trial.repeats) == (100, 3)
-    found = {unit.method.name for unit in units_of(trial, 2)}
+    found = {unit.method for unit in units_of(trial, 2)}
     assert set(PAPER_METHODS) < found
     assert {"gb", "wgb", "cstree", "srf", "hpbg"} < found
     assert not found & {"dm-bg", "mc-bg", "adamec", "cab", "imblearn-brf"}
@@ -79,7 +79,7 @@ def test_all_methods_are_run_with_100_trees_three_times(folder):
 
 
 def unit_of(method, train_costs="record"):
-    return Unit(0, list_methods().filter(name=method)[0], train_costs)
+    return Unit(0, method, train_costs, ("label", "cost", "tuned"))
 
 
 @pytest.mark.parametrize(
@@ -101,8 +101,8 @@ def test_the_single_tree_is_not_pruned_either(folder):
 def test_boosting_is_run_with_stumps_and_once_more_with_two_levels(folder):
     trials = plan_trials(APPLICATIONS["churn"], load_telco_churn(folder))
     assert [unfitted(trial, unit_of("asb", "1:6")).estimator.max_depth for trial in trials] == [1, 2]
-    boosting = {unit.method.name for unit in units_of(trials[0], 0) if unit.method.family == "boosting"}
-    assert {unit.method.name for unit in units_of(trials[1], 0)} == boosting
+    boosting = {unit.method for unit in units_of(trials[0], 0) if family_of(unit.method) == "boosting"}
+    assert {unit.method for unit in units_of(trials[1], 0)} == boosting
 
 
 def test_the_extract_stands_in_for_the_original_mailing_only_where_that_is_absent(monkeypatch, tmp_path):

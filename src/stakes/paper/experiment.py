@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import io
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-from joblib import Parallel, cpu_count, delayed
 
 import stakes
 from stakes._progress import progress
@@ -23,6 +21,7 @@ from stakes.paper.protocol import APPLICATIONS, Application, Trial, load, plan_t
 from stakes.paper.run import average, run_unit, unfitted, units_of
 from stakes.paper.tables import PaperTable, compare, merge
 from stakes.study.store import Store, parquet_of, write_own
+from stakes.study.workers import Workers
 
 __all__ = ["PaperResult", "run_paper"]
 
@@ -78,7 +77,7 @@ def run_paper(
     boards = []
     for number, trial in enumerate(trials, 1):
         say(f"{trial.directory} ({number} of {len(trials)})")
-        boards.append(_run_trial(trial, directory / trial.directory, jobs or cpu_count(), verbose, say))
+        boards.append(_run_trial(trial, directory / trial.directory, Workers(jobs), verbose, say))
     minutes = (time.monotonic() - started) / 60 if from_scratch else None
     models = merge(application, trials, boards)
     tables, findings = compare(application, models, trials), find(application, models)
@@ -91,7 +90,9 @@ def run_paper(
     return PaperResult(application, models, tables, findings, notes, page)
 
 
-def _run_trial(trial: Trial, directory: Path, jobs: int, verbose: int, say: Callable[[str], object]) -> pl.DataFrame:
+def _run_trial(
+    trial: Trial, directory: Path, workers: Workers, verbose: int, say: Callable[[str], object]
+) -> pl.DataFrame:
     """Return the models of a trial, averaged over repeats; ensembles that an earlier run finished are not run again."""
     results: list[pl.DataFrame] = []
     with Store(directory, _fingerprint(trial)).opened() as store:
@@ -102,11 +103,9 @@ def _run_trial(trial: Trial, directory: Path, jobs: int, verbose: int, say: Call
             if missing:
                 say(f"repeat {repeat + 1} of {trial.repeats}: {len(missing)} ensembles")
                 parts = trial.dataset.parts(repeat, seed=trial.seed)
-                done = Parallel(n_jobs=jobs, return_as="generator")(
-                    delayed(run_unit)(unfitted(trial, unit), unit, parts) for unit in missing
-                )
-                done = progress(done, len(missing), "ensembles", verbose)
-                for unit, made in zip(missing, done, strict=True):
+                tasks = ((unfitted(trial, unit), unit) for unit in missing)
+                done = workers.map(run_unit, parts, tasks)
+                for unit, made in progress(done, len(missing), "ensembles", verbose):
                     store.add(unit.key, made)
                     found[unit] = made
             results += [found[unit] for unit in units]
@@ -115,14 +114,12 @@ def _run_trial(trial: Trial, directory: Path, jobs: int, verbose: int, say: Call
 
 def _fingerprint(trial: Trial) -> dict[str, Any]:
     """Return what the results of a trial depend on."""
-    asked = {name: value for name, value in vars(trial).items() if name not in ("directory", "dataset", "stumps")}
+    asked = {name: value for name, value in vars(trial).items() if name not in ("directory", "dataset")}
     dataset = trial.dataset
     fp, fn = dataset.costs.arrays(len(dataset))
     others = {"=target": dataset.target, "=fp": fp, "=fn": fn, "=amount": dataset.amount}
     everything = dataset.frame.with_columns(pl.Series(name, column) for name, column in others.items())
-    buffer = io.BytesIO()
-    everything.rechunk().write_parquet(buffer, compression="uncompressed")
-    digest = hashlib.sha256(buffer.getvalue()).hexdigest()
+    digest = hashlib.sha256(parquet_of(everything.rechunk())).hexdigest()
     return {"configuration": asked, "data": digest, "stakes version": stakes.__version__}
 
 

@@ -24,8 +24,6 @@ RPART: dict[str, Any] = {"min_samples_split": 20, "min_samples_leaf": 7, "max_de
 # Random forests have deep trees; how deep, the paper does not say.
 DEEP: dict[str, Any] = {"min_samples_split": 2, "min_samples_leaf": 1, "max_depth": None, "cp": 0.0}
 TREE_OF: dict[str, dict[str, Any]] = {"*rf": DEEP, "tree": {"pruning": None}}
-# Boosting has stumps, which the paper calls trees of depth 2. A stump has depth 1, so both are tried.
-STUMP, TWO_LEVELS = {"max_depth": 1}, {"max_depth": 2}
 
 # The 36 rows of the paper's list of methods, where dm- stands for a way to decide; and the single tree of its tables.
 PAPER_METHODS = (
@@ -83,19 +81,19 @@ class Trial:
     # All records, with how they are split, and how costs are estimated that are not known when deciding.
     dataset: CostDataset
     overhead: float | None  # what a false alarm costs, where several are tried
-    stumps: str  # what the trees of boosting are, in words
     methods: tuple[str, ...]  # of the catalogue, without dm-: members of every ensemble also vote by T_cs and T_thr
     trees: int  # members of an ensemble
     repeats: int  # how often training and validation records are drawn anew, from this seed on
     seed: int
     train_costs: tuple[str, ...]  # "record", "class means", or pairs such as "1:6"
     tree: dict[str, Any]  # parameters of the trees of bagging
-    stump: dict[str, Any]  # and of those of boosting
+    depth: int  # of the trees of boosting
 
 
 def plan_trials(application: Application, dataset: CostDataset, *, seed: int = 0, quick: bool = False) -> list[Trial]:
     """Return the trials of an application: for each overhead, all methods, and boosting with larger trees once more.
 
+    Boosting has stumps, which the paper calls trees of depth 2. A stump has depth 1, so both are tried.
     Methods that train without costs are trained again for each overhead, though only what is decided by them differs:
     that is some 2% of the work.
     """
@@ -110,10 +108,10 @@ def plan_trials(application: Application, dataset: CostDataset, *, seed: int = 0
     for overhead in overheads[-1:] if quick else overheads:
         common |= {"dataset": _with_overhead(dataset, overhead), "overhead": overhead}
         within = "" if overhead is None else f"overhead-{overhead:g}/"
-        trials.append(Trial(**common, directory=f"{within}all-methods", stumps="depth 1", stump=STUMP))
+        trials.append(Trial(**common, directory=f"{within}all-methods", depth=1))
         if not quick:
             again = {**common, "methods": BOOSTING}
-            trials.append(Trial(**again, directory=f"{within}boosting-depth-2", stumps="depth 2", stump=TWO_LEVELS))
+            trials.append(Trial(**again, directory=f"{within}boosting-depth-2", depth=2))
     return trials
 
 

@@ -2,52 +2,36 @@
 
 from __future__ import annotations
 
-import re
 import warnings
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from fnmatch import fnmatchcase
 from typing import Any
 
-import numpy as np
 import polars as pl
 
-from stakes.catalog import Method, list_methods, make_classifier
+from stakes.catalog import list_methods, make_classifier
 from stakes.costs import Costs
 from stakes.datasets.dataset import CostDataset, Parts
-from stakes.decision.cuts import apply_cuts, fit_cuts
-from stakes.decision.decision import Decision
+from stakes.decision.cuts import Evaluation, apply_cuts, fit_cuts
+from stakes.decision.decision import MEMBERS, Decision
 from stakes.decision.options import decisions_for
 from stakes.exceptions import ClassMeansWarning
 from stakes.measures import MEASURES, auc, sums_of
 from stakes.paper.protocol import TREE_OF, Trial
 from stakes.paper.published import DECISION_FIELDS
 from stakes.records import Records
-from stakes.study.plan import settings_for, training_costs
+from stakes.study.plan import Unit, family_of, settings_for, training_costs
 
-__all__ = ["Unit", "average", "run_unit", "unfitted", "units_of"]
+__all__ = ["average", "run_unit", "unfitted", "units_of"]
 
 # What identifies a model of a trial; its repeats are averaged.
 IDENTITY = ("method", "name", "family", "train_costs", *DECISION_FIELDS)
 
 
-@dataclass(frozen=True)
-class Unit:
-    """An ensemble to train in one repeat, by one setting of the training costs."""
-
-    repeat: int
-    method: Method
-    train_costs: str
-
-    @property
-    def key(self) -> str:
-        """A name for the unit's file."""
-        return f"{self.repeat}.{self.method.name}.{re.sub(r'[^0-9a-z.]+', '_', self.train_costs)}"
-
-
 def units_of(trial: Trial, repeat: int) -> list[Unit]:
     """Return the ensembles of one repeat of a trial: all methods by all training costs that make a difference."""
     return [
-        Unit(repeat, method, setting)
+        Unit(repeat, method.name, setting, tuple(MEMBERS))
         for method in list_methods()
         if method.name in trial.methods
         for setting in settings_for(method, trial.train_costs)
@@ -56,22 +40,22 @@ def units_of(trial: Trial, repeat: int) -> list[Unit]:
 
 def unfitted(trial: Trial, unit: Unit) -> Any:
     """Return the classifier of a unit."""
-    family, name = unit.method.family, unit.method.name
+    family, name = family_of(unit.method), unit.method
     params: dict[str, Any] = {"random_state": trial.seed + unit.repeat}
     if family in ("bagging", "boosting"):
         params["n_estimators"] = trial.trees
     if family in ("bagging", "tree"):
         params |= trial.tree
     elif family == "boosting":
-        params |= trial.stump
+        params["max_depth"] = trial.depth
     for pattern, own in TREE_OF.items():
         if fnmatchcase(name, pattern):
             params |= own
     return make_classifier(name, **params)
 
 
-def run_unit(classifier: Any, unit: Unit, parts: Parts) -> pl.DataFrame:
-    """Train the ensemble of a unit, and return a row with all measures for each decision."""
+def run_unit(parts: Parts, classifier: Any, unit: Unit) -> tuple[Unit, pl.DataFrame]:
+    """Train the ensemble of a unit, and return the unit with a row of all measures for each decision."""
     train, validation, test = parts
     costs = _training_costs(unit.train_costs, train)
     with warnings.catch_warnings():
@@ -89,15 +73,16 @@ def run_unit(classifier: Any, unit: Unit, parts: Parts) -> pl.DataFrame:
     # The paper leaves pruned ensembles to the future.
     decisions = [o.decision for o in decisions_for(classifier) if o.decision.vote_weight != "pruned"]
     rows = [_identity(unit, decision) for decision in decisions]
+    table = pl.DataFrame(rows, schema_overrides={"vote_weight": pl.String, "calibration": pl.String})
     records = Records(validation.frame, validation.target == 1, validation.costs, known_costs=validation.decision_costs)
     for name, part in (("validation", validation), ("test", test)):
         known = part.decision_costs
         readings = classifier.read(decisions, part.frame, fp_cost=known.fp, fn_cost=known.fn, validation=records)
         if name == "validation":
             cuts = fit_cuts(decisions, readings, records)
-        decided = apply_cuts(cuts, readings, known)
-        _measure(rows, name, part, decisions, decided.scores, decided.outcomes)
-    return pl.DataFrame(rows, schema_overrides={"vote_weight": pl.String, "calibration": pl.String})
+        measures = _measures(part, decisions, apply_cuts(cuts, readings, known))
+        table = table.with_columns(pl.Series(f"{name}_{measure}", values) for measure, values in measures.items())
+    return unit, table
 
 
 def _training_costs(setting: str, train: CostDataset) -> Costs:
@@ -109,39 +94,27 @@ def _training_costs(setting: str, train: CostDataset) -> Costs:
 
 
 def _identity(unit: Unit, decision: Decision) -> dict[str, Any]:
-    by_cost = decision.member != "label" and unit.method.family != "boosting"
+    family = family_of(unit.method)
+    by_cost = decision.member != "label" and family != "boosting"
     return {
         "repeat": unit.repeat,
-        "method": unit.method.name,
-        "name": ("dm-" if by_cost else "") + unit.method.name,
-        "family": unit.method.family,
+        "method": unit.method,
+        "name": ("dm-" if by_cost else "") + unit.method,
+        "family": family,
         "train_costs": unit.train_costs,
         **asdict(decision),
     }
 
 
-def _measure(
-    rows: list[dict[str, Any]],
-    name: str,
-    part: CostDataset,
-    decisions: list[Decision],
-    scores: Any,
-    outcomes: np.ndarray,
-) -> None:
-    """Write all measures of a part into the rows."""
+def _measures(part: CostDataset, decisions: list[Decision], decided: Evaluation) -> dict[str, Any]:
+    """Return all measures of decisions on a part."""
     positive = part.target == 1
-    sums = sums_of(outcomes, positive, part.costs)
-    for measure in MEASURES.values():
-        if measure.of_sums is not None:
-            for row, value in zip(rows, measure.of_sums(sums), strict=True):
-                row[f"{name}_{measure.name}"] = float(value)
-    areas: dict[Decision, float] = {}
-    for row, decision, score in zip(rows, decisions, scores, strict=True):
-        # Decisions that differ in their threshold only have the same score.
-        scored = replace(decision, threshold="half")
-        if scored not in areas:
-            areas[scored] = auc(positive, score)
-        row[f"{name}_auc"] = areas[scored]
+    sums = sums_of(decided.outcomes, positive, part.costs)
+    found: dict[str, Any] = {name: of(sums) for name, m in MEASURES.items() if (of := m.of_sums) is not None}
+    # Decisions that differ in their threshold only have the same score.
+    scored = [replace(decision, threshold="half") for decision in decisions]
+    areas = {kind: auc(positive, score) for kind, score in dict(zip(scored, decided.scores, strict=True)).items()}
+    return found | {"auc": [areas[kind] for kind in scored]}
 
 
 def average(results: pl.DataFrame) -> pl.DataFrame:

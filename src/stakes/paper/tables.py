@@ -118,7 +118,7 @@ def _trees(trial: Trial) -> pl.Expr:
     family = pl.col("family")
     return (
         pl.when(family == "boosting")
-        .then(pl.lit(trial.stumps))
+        .then(pl.lit(f"depth {trial.depth}"))
         .when(family == "gradient boosting")
         .then(pl.lit(""))
         .when(pl.col("method").str.ends_with("rf"))
