@@ -164,7 +164,7 @@ class Records:
         mean = np.average(cost, weights=self.weight)
         if not mean > 0:
             return self.weight
-        return cost / mean if self.weight is None else self.weight * (cost / mean)
+        return self.weights * (cost / mean)
 
 
 def _is_of(value: Any, records: Records) -> bool:

@@ -187,7 +187,7 @@ def fit_stack(
     calibrations, probabilities = _calibrate(scores, records, calibration)
     stakes = Stakes.of(records)
     models = np.flatnonzero(best_models(probabilities, stakes, size=size))
-    weight = np.ones(len(records)) if records.weight is None else records.weight
+    weight = records.weights
     if by_stakes:
         at_stake = np.add(*records.costs.arrays(len(records)))
         weight = weight * at_stake / (np.average(at_stake, weights=weight) or 1.0)

@@ -191,8 +191,7 @@ class TreeRecipe:
         if prices is None or self.pruning_measure != "cost":
             return prune(nodes, self.pruning, sums, train)
         # Money for features counts as money for mistakes does, in the same unit.
-        weight = np.ones(len(validation)) if validation.weight is None else validation.weight
-        paid = paid_on_arrival(nodes, leaf, validation.X, weight / validation.cost_unit, prices)
+        paid = paid_on_arrival(nodes, leaf, validation.X, validation.weights / validation.cost_unit, prices)
         unit = nodes.weights[0].sum() / (times @ records.cost or 1.0)
         own_leaf = Trees.join([nodes]).apply(records.X)[:, 0]
         paid_in_training = paid_on_arrival(nodes, own_leaf, records.X, times * unit, prices)
