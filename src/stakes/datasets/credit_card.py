@@ -62,7 +62,7 @@ def load_credit_card_fraud(data_dir: DataDir = None, *, fp_cost: float = 5.0, so
     check_value("source", source, choice("local", "openml"))
     columns = (*FEATURES, "Class")
     raw = TABLE.fetch(columns, optional=("Time",)) if source == "openml" else TABLE.read(data_dir, columns)
-    frame = typed(raw, {name: pl.Float64 for name in raw.columns if name in FEATURES}, ())
+    frame = typed(raw.drop("Class"), ())
     target = raw["Class"].cast(pl.Float64).cast(pl.Int64).to_numpy()
     amount = frame["Amount"].to_numpy()
     costs = Costs(fp=fp_cost, fn=amount)

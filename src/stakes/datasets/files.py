@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import zipfile
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -79,14 +79,14 @@ class Table:
         )
 
 
-def typed(frame: pl.DataFrame, numbers: Mapping[str, Any], categories: Sequence[str]) -> pl.DataFrame:
-    """Select columns with their types: numbers, and categories in alphabetical order."""
-    # Through floats: text such as "3.0" is an integer too.
-    as_numbers = [pl.col(name).cast(pl.Float64).cast(dtype) for name, dtype in numbers.items()]
+def typed(frame: pl.DataFrame, categories: Sequence[str], whole: Sequence[str] = ()) -> pl.DataFrame:
+    """Return a frame of categories, in alphabetical order, and of numbers, some of which are whole."""
     text = frame.select(pl.col(categories).cast(pl.String))
     as_categories = [column.cast(pl.Enum(column.drop_nulls().unique().sort())) for column in text]
-    chosen = [name for name in frame.columns if name in numbers or name in categories]
-    return frame.with_columns(*as_numbers, *as_categories).select(chosen)
+    # All through floats: text such as "3.0" is a whole number too.
+    return frame.with_columns(*as_categories, pl.exclude(categories).cast(pl.Float64)).cast(
+        dict.fromkeys(whole, pl.Int64)
+    )
 
 
 def _check_columns(present: Collection[str], wanted: Sequence[str], where: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -158,7 +157,7 @@ def _dataset(
 
 def _features(raw: pl.DataFrame) -> pl.DataFrame:
     """Select and engineer the features of the original files."""
-    raw = raw.with_columns(_flag("PEPSTRFL")).with_columns(
+    raw = raw.with_columns(_flags("PEPSTRFL")).with_columns(
         pl.col(*KEPT_NUMBERS, *RECENT_GIFTS, "LASTDATE", "FISTDATE").cast(pl.Float64)
     )
     frame = raw.select(
@@ -167,12 +166,12 @@ def _features(raw: pl.DataFrame) -> pl.DataFrame:
         *_domain(),
         _months_since("LASTDATE").alias("MONTHS_SINCE_LAST_GIFT"),
         _months_since("FISTDATE").alias("MONTHS_SINCE_FIRST_GIFT"),
-        _count(pl.col(name).is_not_null() for name in RECENT_GIFTS).alias("RECENT_GIFTS"),
+        pl.sum_horizontal(pl.col(RECENT_GIFTS).is_not_null()).alias("RECENT_GIFTS"),
         pl.mean_horizontal(RECENT_GIFTS).alias("RECENT_AVERAGE_GIFT"),
         _ratio("NGIFTALL", "NUMPROM").alias("RESPONSE_RATE"),
         _ratio("LASTGIFT", "AVGGIFT").alias("LAST_TO_AVERAGE_GIFT"),
     )
-    return _with_categories(frame, (*KEPT_CATEGORIES, "URBANICITY"))
+    return typed(frame, (*KEPT_CATEGORIES, "URBANICITY"))
 
 
 def _partial_features(raw: pl.DataFrame) -> pl.DataFrame:
@@ -182,30 +181,26 @@ def _partial_features(raw: pl.DataFrame) -> pl.DataFrame:
         for name in ("RFA_2", *PAST_STATUS)
     }
     frame = raw.with_columns(
-        *map(_flag, ("PEPSTRFL", "VETERANS", "PETS")),
+        _flags("PEPSTRFL", "VETERANS", "PETS"),
         pl.col("wealth_rating").replace(0, None),  # 0 stands for unknown
     ).select(
         *PARTIAL_NUMBERS,
         *PARTIAL_CATEGORIES,
         *_domain(),
         pl.col("RFA_3").str.slice(0, 1).alias("RFA_3R"),
-        _count(pl.col(name).is_not_null() for name in PAST_STATUS).alias("PAST_MAILINGS"),
-        _count(pl.col(name).str.starts_with("S") for name in PAST_STATUS).alias("STAR_MAILINGS"),
+        pl.sum_horizontal(pl.col(PAST_STATUS).is_not_null()).alias("PAST_MAILINGS"),
+        pl.sum_horizontal(pl.col(PAST_STATUS).str.starts_with("S")).alias("STAR_MAILINGS"),
         bracket["RFA_2"].alias("LAST_GIFT"),
         pl.mean_horizontal(bracket.values()).alias("MEAN_GIFT"),
         pl.min_horizontal(bracket.values()).alias("SMALLEST_GIFT"),
         pl.max_horizontal(bracket.values()).alias("LARGEST_GIFT"),
     )
-    return _with_categories(frame, (*PARTIAL_CATEGORIES, "URBANICITY", "RFA_3R"))
+    return typed(frame, (*PARTIAL_CATEGORIES, "URBANICITY", "RFA_3R"))
 
 
-def _with_categories(frame: pl.DataFrame, categories: Sequence[str]) -> pl.DataFrame:
-    return typed(frame, {name: pl.Float64 for name in frame.columns if name not in categories}, categories)
-
-
-def _flag(name: str) -> pl.Expr:
-    """Turn a mark such as X or Y into 1, and a blank, which means no, into 0."""
-    return pl.col(name).is_not_null().alias(name)
+def _flags(*names: str) -> pl.Expr:
+    """Turn marks such as X or Y into 1, and blanks, which mean no, into 0."""
+    return pl.col(names).is_not_null()
 
 
 def _domain() -> tuple[pl.Expr, pl.Expr]:
@@ -222,7 +217,3 @@ def _months_since(name: str) -> pl.Expr:
 
 def _ratio(numerator: str, denominator: str) -> pl.Expr:
     return pl.when(pl.col(denominator) > 0).then(pl.col(numerator) / pl.col(denominator))
-
-
-def _count(conditions: Iterable[pl.Expr]) -> pl.Expr:
-    return pl.sum_horizontal(condition.cast(pl.Float64) for condition in conditions)

@@ -71,10 +71,8 @@ def load_keel(name: str, data_dir: DataDir = None) -> CostDataset:
     raw = pl.read_csv(path, has_header=False, infer_schema=False, glob=False)
     raw = raw.with_columns(pl.col(pl.String).str.strip_chars().replace(["", "?", "<null>"], None))
     *features, label = raw.columns
-    numbers = {
-        c: pl.Float64 for c in features if raw[c].cast(pl.Float64, strict=False).null_count() == raw[c].null_count()
-    }
-    frame = typed(raw.select(features), numbers, [c for c in features if c not in numbers])
+    no_numbers = [c for c in features if raw[c].cast(pl.Float64, strict=False).null_count() > raw[c].null_count()]
+    frame = typed(raw.drop(label), no_numbers)
     rarer = raw[label].value_counts().sort("count", label)[label][0]  # "positive" in all but one of them
     target = (raw[label] == rarer).to_numpy().astype(np.int64)
     ratio = float((target == 0).sum() / max(1, target.sum()))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import polars as pl
 
 from stakes._validation import check_value, choice
 from stakes.costs import Costs
@@ -25,7 +24,8 @@ TABLE = Table(
     openml_id=42178,
 )
 
-NUMBERS = {"SeniorCitizen": pl.Int64, "tenure": pl.Int64, "MonthlyCharges": pl.Float64, "TotalCharges": pl.Float64}
+WHOLE = ("SeniorCitizen", "tenure")
+NUMBERS = (*WHOLE, "MonthlyCharges", "TotalCharges")
 # In the order of the file; its customerID is no feature and is left out.
 FEATURES = (
     "gender", "SeniorCitizen", "Partner", "Dependents", "tenure", "PhoneService", "MultipleLines", "InternetService",
@@ -68,7 +68,7 @@ def load_telco_churn(data_dir: DataDir = None, *, source: str = "local") -> Cost
     check_value("source", source, choice("local", "openml"))
     columns = (*FEATURES, "Churn")
     raw = TABLE.fetch(columns) if source == "openml" else TABLE.read(data_dir, columns)
-    frame = typed(raw.select(FEATURES), NUMBERS, [name for name in FEATURES if name not in NUMBERS])
+    frame = typed(raw.drop("Churn"), [name for name in FEATURES if name not in NUMBERS], WHOLE)
     charge = frame["MonthlyCharges"].to_numpy()
     costs = Costs(fp=2 * charge, fn=12 * charge)
     return CostDataset(
