@@ -19,6 +19,7 @@ from stakes import (
     CostBaggingClassifier,
     CostBoostClassifier,
     CostDecisionClassifier,
+    CostTeamClassifier,
     CostTreeClassifier,
     Decision,
     MetaCostClassifier,
@@ -96,6 +97,28 @@ def test_members_that_take_costs_get_those_of_their_sample(variant: str, constan
     assert clf.predict(large.X).mean() > blind.with_decision(Decision()).predict(large.X).mean() + 0.1
     if constant:
         assert clf.estimators_[0].constant_costs_["fn_cost"] == 4.0
+
+
+TAKE_COSTS = {
+    "bagging": CostBaggingClassifier(CostBoostClassifier(variant="adacost", n_estimators=10), n_estimators=3),
+    "bagging of pipelines": CostBaggingClassifier(
+        make_pipeline(StandardScaler(), CostBoostClassifier(variant="naive", n_estimators=10)), n_estimators=3
+    ),
+    "boosting": CostBoostClassifier(CostBoostClassifier(variant="adacost", n_estimators=10), n_estimators=3),
+    "a team of pipelines": CostTeamClassifier(
+        [("one", make_pipeline(StandardScaler(), CostBoostClassifier(variant="naive", n_estimators=10)))], cv=2
+    ),
+}
+
+
+@pytest.mark.parametrize("name", TAKE_COSTS)
+def test_costs_are_those_of_the_ensembles_positives_in_its_members_too(name: str, large: Any, fresh: Any) -> None:
+    costs = {"fp_cost": large.fp, "fn_cost": 5 * large.fn}
+    classifier = clone(TAKE_COSTS[name]).set_params(random_state=0)
+    straight = clone(classifier).fit(large.X, large.y, **costs)
+    mirrored = clone(classifier).set_params(pos_label=0).fit(large.X, 1 - large.y, **costs)
+    expected, found = (clf.predict_proba(fresh.X) for clf in (straight, mirrored))
+    np.testing.assert_allclose(found[:, 0], expected[:, 1], atol=1e-9)
 
 
 @pytest.mark.parametrize("options", [{"sampling": "under"}, {"sampling": "cpr"}, {"weighted": True}], ids=str)

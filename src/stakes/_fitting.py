@@ -27,14 +27,17 @@ def fit_model(model: Any, records: Any, labels: NDArray[Any], *, pass_costs: boo
     """Return a classifier fitted to `Records`; a `NumberedLabels` where it takes the labels 0 and 1 only.
 
     `labels` are those of negatives and positives. Weights, costs and what else is its `own`, where it is not None, are
-    handed by a pipeline to its last step only; the metadata of the records were routed by scikit-learn.
+    handed by a pipeline to its last step only; the metadata of the records were routed by scikit-learn. With
+    `pass_costs`, a classifier that takes costs gets those of the records, which are about its positives, too.
     """
     one_thread_if_forked()
     path, last = _last_step(model)
     X, positive, metadata = records.X, records.positive, dict(records.metadata)
     own["sample_weight"] = records.weight
-    if pass_costs:
+    if pass_costs and has_fit_parameter(last, "fp_cost"):
         own |= {"fp_cost": records.costs.fp, "fn_cost": records.costs.fn}
+        if hasattr(last, "pos_label"):
+            last.set_params(pos_label=labels.tolist()[1])
     given = {path + name: value for name, value in own.items() if value is not None and name not in metadata}
     if path + "sample_weight" in given and not has_fit_parameter(last, "sample_weight"):
         raise ValueError(f"sample_weight was given, and {model!r} does not take it: choose another classifier")

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stakes._fitting import fit_model, takes
+from stakes._fitting import fit_model
 from stakes._random import seeded
 from stakes._rows import append_rows, take_columns
 from stakes._typing import Floats, Int32s
@@ -97,9 +97,8 @@ class ModelLearner:
             rows = drawn_rows(times, records.X.shape[1])
             records, weight = records.take(rows), None if weight is None else weight[rows]
         X = records.X if features is None else take_columns(records.X, features)
-        pass_costs = self.pass_costs and takes(self.estimator, "fp_cost")
         records = replace(records, X=X, weight=weight)
-        return fit_model(seeded(self.estimator, rng), records, self.labels, pass_costs=pass_costs)
+        return fit_model(seeded(self.estimator, rng), records, self.labels, pass_costs=self.pass_costs)
 
 
 def _expanded(

@@ -162,8 +162,6 @@ class MetaCostClassifier(CostClassifier):
         costs, _ = self._learn_costs(X, positive.size, given, rng)
         options = {"X_val": X_val, "y_val": y_val, "fp_cost_val": fp_cost_val, "fn_cost_val": fn_cost_val}
         teacher = seeded(CostBaggingClassifier() if self.estimator is None else self.estimator, rng)
-        if self.pos_label is not None:
-            teacher.set_params(pos_label=self.pos_label)
         weight = None if sample_weight is None else np.asarray(sample_weight)
         records = Records(X, positive, costs, weight, metadata=routed.get("estimator", {}))
         self.teacher_ = fit_model(teacher, records, self._class_labels, pass_costs=True, **options)

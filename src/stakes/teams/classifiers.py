@@ -323,9 +323,7 @@ def _trained(estimator: Any, blend: BlendClassifier, records: Records, seed: int
         fitted = seeded(fitted, np.random.default_rng(seed))
     elif parameters["random_state"] is None:
         fitted.set_params(random_state=seed)
-    if "pos_label" in parameters:
-        fitted.set_params(pos_label=blend.pos_label)
-    return fit_model(fitted, records, blend._class_labels, pass_costs=takes(fitted, "fp_cost"))
+    return fit_model(fitted, records, blend._class_labels, pass_costs=True)
 
 
 def _scores(
