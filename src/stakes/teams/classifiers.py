@@ -11,7 +11,6 @@ from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold, check_cv
 from sklearn.utils import Tags, get_tags
 from sklearn.utils.parallel import Parallel, delayed
@@ -144,7 +143,8 @@ class BlendClassifier(MemberClassifier):
             name, estimator = named[model]
             try:
                 some = replace(records, metadata=asked[name]).take(rows)
-                return _trained(estimator, self, some, int(seeds[model, split]))
+                fresh = seeded(estimator, np.random.default_rng(seeds[model, split]))
+                return fit_model(fresh, some, self._class_labels, pass_costs=True)
             except Exception as error:
                 error.add_note(f"This happened while the estimator {name!r} was trained.")
                 raise
@@ -313,17 +313,6 @@ class BlendClassifier(MemberClassifier):
         self._set_models(used, blend.take(blend.used))
         self._decide_by(decision, cut)
         return self
-
-
-def _trained(estimator: Any, blend: BlendClassifier, records: Records, seed: int) -> Any:
-    """Return a trained copy of an estimator; costs are passed to those that take them."""
-    fitted = clone(estimator)
-    parameters = fitted.get_params()
-    if "random_state" not in parameters:  # such as a pipeline
-        fitted = seeded(fitted, np.random.default_rng(seed))
-    elif parameters["random_state"] is None:
-        fitted.set_params(random_state=seed)
-    return fit_model(fitted, records, blend._class_labels, pass_costs=True)
 
 
 def _scores(
