@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
+from rich.console import Console
 from rich.progress import track
 
 __all__ = ["progress"]
@@ -16,6 +17,4 @@ def progress(items: Iterable[T], total: int, description: str, verbose: int) -> 
     """Return the items; where `verbose` is positive, show on the standard error how many have come by."""
     if verbose <= 0:
         return iter(items)
-    from rich.console import Console
-
     return iter(track(items, description=description, total=total, console=Console(stderr=True)))

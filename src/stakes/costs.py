@@ -223,24 +223,16 @@ def _numbers(value: ArrayLike, argument: str, *, may_be_nan: bool = False) -> ND
             first = np.atleast_1d(raw)[bad[0]]
             raise CostsError(f"{argument} is not numeric in {_records(len(bad))}: the first is row {bad[0]}, {first!r}")
         numbers = np.array(parsed, dtype=np.float64).reshape(raw.shape)
-    bad_rows = _rows_where(lambda part: ~(np.isfinite(part) | (may_be_nan & np.isnan(part))), numbers)
-    if bad_rows.size:
-        value_at = np.atleast_1d(numbers)[bad_rows[0]]
-        raise CostsError(
-            f"{argument} is not finite in {_records(bad_rows.size)}: the first is row {bad_rows[0]}, {value_at}"
-        )
+    infinite = _rows_where(lambda part: ~(np.isfinite(part) | (may_be_nan & np.isnan(part))), numbers)
+    _refuse(f"{argument} is not finite", numbers, infinite)
     return numbers
 
 
 def _in_range(value: ArrayLike, argument: str) -> NDArray[np.float64]:
     numbers = _numbers(value, argument)
     bad = _rows_where(lambda part: (np.abs(part) > LARGEST) | (np.abs(part) < SMALLEST) & (part != 0), numbers)
-    if bad.size:
-        first = np.atleast_1d(numbers)[bad[0]]
-        raise CostsError(
-            f"{argument} is neither 0 nor between {SMALLEST:g} and {LARGEST:g} in {_records(bad.size)}: the first is "
-            f"row {bad[0]}, {first:g}. Give all costs in another unit: only their ratios matter"
-        )
+    hint = ". Give all costs in another unit: only their ratios matter"
+    _refuse(f"{argument} is neither 0 nor between {SMALLEST:g} and {LARGEST:g}", numbers, bad, hint)
     return numbers
 
 
@@ -291,9 +283,11 @@ def _reduced(given: dict[str, NDArray[np.float64]]) -> tuple[Cost, Cost]:
     """
     tp, tn = given["tp_cost"], given["tn_cost"]
     fp, fn = _less(given["fp_cost"], tn), _less(given["fn_cost"], tp)
-    _check_not_negative(fp, _rows_where(lambda fp: fp < 0, fp), "fp_cost - tn_cost" if tn.any() else "fp_cost")
+    hint = ". A mistake must cost at least as much as the right decision: check the signs, or clip it at 0"
+    what = "fp_cost - tn_cost" if tn.any() else "fp_cost"
+    _refuse(f"{what} is negative", fp, _rows_where(lambda fp: fp < 0, fp), hint)
     # A negative cost that nothing was subtracted from has the wrong sign.
-    _check_not_negative(fn, _rows_where(lambda fn, tp: (fn < 0) & (tp == 0), fn, tp), "fn_cost")
+    _refuse("fn_cost is negative", fn, _rows_where(lambda fn, tp: (fn < 0) & (tp == 0), fn, tp), hint)
     if _rows_where(lambda fn: fn < 0, fn).size:
         fp, fn = np.where((fn < 0) & (fp == 0), -fn, fp), np.maximum(fn, 0.0)
     return (fp if fp.ndim else float(fp)), (fn if fn.ndim else float(fn))
@@ -304,10 +298,8 @@ def _less(cost: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.f
     return cost if right.ndim == 0 and right == 0 else cost - right
 
 
-def _check_not_negative(reduced: NDArray[np.float64], bad: NDArray[np.intp], what: str) -> None:
-    if bad.size:
-        first = np.atleast_1d(reduced)[bad[0]]
-        raise CostsError(
-            f"{what} is negative in {_records(bad.size)}: the first is row {bad[0]}, {first:g}. A mistake must cost at "
-            "least as much as the right decision: check the signs, or clip it at 0"
-        )
+def _refuse(what: str, numbers: NDArray[np.float64], rows: NDArray[np.intp], hint: str = "") -> None:
+    """Raise an error that says what is wrong with some rows, if there are any."""
+    if rows.size:
+        first = np.atleast_1d(numbers)[rows[0]]
+        raise CostsError(f"{what} in {_records(rows.size)}: the first is row {rows[0]}, {first:g}{hint}")
