@@ -557,8 +557,9 @@ def test_prices_of_features_are_saved_with_a_tree(small: Records) -> None:
     assert stakes.persist.dumps(again) == stakes.persist.dumps(tree)
 
 
-def test_a_model_that_can_go_on_is_saved_and_goes_on(small: Records) -> None:
-    model = CostBoostClassifier(warm_start=True, **FEW).fit(small.X, small.y, **small.costs)
+@pytest.mark.parametrize("kind", [CostBoostClassifier, CostBaggingClassifier])
+def test_a_model_that_can_go_on_is_saved_and_goes_on(kind: Any, small: Records) -> None:
+    model = kind(warm_start=True, **FEW).fit(small.X, small.y, **small.costs)
     again = stakes.persist.loads(stakes.persist.dumps(model))
     for each in (model, again):
         each.set_params(n_estimators=8).fit(small.X, small.y, **small.costs)

@@ -255,7 +255,7 @@ class CostBaggingClassifier(EnsembleClassifier):
             alone = few and draws.sample_size(seeds[0]) < FEW_RECORDS
         made = [*kept, *self._run(partial(self._make, learner, draws), seeds, alone=alone)]
         seen = np.stack([one.seen for one in made]).T  # a transposed copy would take longer
-        self._keep(made=[one._replace(member=None) for one in made])
+        self._keep(samples=[one[1:] for one in made])
         if self._tree is not None:
             base_rate = float(np.average(records.positive, weights=records.weight))
             growth = float(np.mean([one.growth for one in made]))
@@ -306,11 +306,10 @@ class CostBaggingClassifier(EnsembleClassifier):
         """Return the members of the last fit, of `n` records, that are to be kept."""
         if not self._goes_on():
             return []
-        kept: list[Made] = self._last_fit["made"]
-        self._check_warm_start(kept[0].seen.size, n)
-        if isinstance(self.members_, TreeMembers):
-            return [one._replace(member=self.members_.trees.tree(number)) for number, one in enumerate(kept)]
-        return [one._replace(member=model) for one, model in zip(kept, self.members_.models, strict=True)]
+        samples, made = self._last_fit["samples"], self.members_
+        self._check_warm_start(Made(None, *samples[0]).seen.size, n)
+        members = list(map(made.trees.tree, range(len(made)))) if isinstance(made, TreeMembers) else made.models
+        return [Made(member, *sample) for member, sample in zip(members, samples, strict=True)]
 
     def _out_of_bag(self, records: Records, seen: Bools) -> ValidationRecords | None:
         """Return the training records with the members that saw them, where they can serve for validation."""

@@ -24,7 +24,7 @@ from stakes._rows import parts
 from stakes._typing import Bools, Floats
 from stakes._validation import number
 from stakes.boosting.learners import BoostedModels, BoostedTrees
-from stakes.boosting.loop import DONE, USELESS, boost
+from stakes.boosting.loop import DONE, USELESS, Boosted, boost
 from stakes.boosting.rules import Rule, make_rule
 from stakes.cost_tree import CostTreeClassifier
 from stakes.costs import Costs
@@ -210,7 +210,7 @@ class CostBoostClassifier(EnsembleClassifier):
         acted = rule.uses_costs or sampled_by_cost or by_tree or self.member_ != "label"
         last, n_rounds = None, self.n_estimators
         if self._goes_on():
-            last, rng = self._last_fit["boosted"], self._last_fit["rng"]
+            last, rng = Boosted(**self._last_fit["boosted"]), self._last_fit["rng"]
             self._check_warm_start(last.log_weight.size, len(records))
             n_rounds = self.n_estimators - len(last.members) if last.stop_reason == DONE else 0
         with ThreadPoolExecutor(self._n_threads) as pool:
@@ -226,7 +226,7 @@ class CostBoostClassifier(EnsembleClassifier):
             rounds = progress(range(n_rounds), n_rounds, f"{n_rounds} rounds", self.verbose)
             tries = 1 if draws is None else 1 + rule.redraws
             boosted = boost(rule, records, learner, self._vote(records), rounds, tries, self.learning_rate, last)
-        self._keep(boosted=boosted, rng=copy.deepcopy(rng))
+        self._keep(boosted=vars(boosted), rng=copy.deepcopy(rng))
         self.members_ = learner.join(boosted.members)
         self.estimator_weights_ = np.array(boosted.alphas)
         self.estimator_errors_ = np.array(boosted.errors)
