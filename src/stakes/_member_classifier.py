@@ -654,10 +654,7 @@ class MemberClassifier(CostClassifier):
         if cut.decision.output == "average":
             found = mean_contributions(members, features, n_features)
             if found is not None:
-                prior = members.prior
-                found = found if prior is None else found.through(prior.correct_mean)
-                found = found if cut.calibration is None else found.through(cut.calibration)
-                return found, costs
+                return found.through(cut.calibration), costs
         if sampling is None:
             return None, costs
         return sampled_contributions(score, features, known_background(self.background_, self), sampling), costs

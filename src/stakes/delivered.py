@@ -180,7 +180,7 @@ class DeliveredClassifier(AcquisitionMixin, ExplainMixin, ClassifierMixin, BaseE
         self, X: Any, given: dict[str, Any], sampling: Sampling | None
     ) -> tuple[Contributions | None, Costs | None]:
         found, costs = self.model._contributions(X, given, sampling)
-        return found if found is None else found.through(self._probability), costs
+        return found if found is None else found.through(self.probability), costs
 
     def _probability(self, score: Floats) -> Floats:
         return score if self.probability is None else self.probability(score)

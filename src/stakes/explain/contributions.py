@@ -25,8 +25,8 @@ class Contributions(NamedTuple):
     score: Floats  # (n_records,)
     exact: bool = True  # whether the values are Shapley values without sampling error
 
-    def through(self, transform: Callable[[Floats], Floats]) -> Contributions:
-        """Return the contributions to a function of the score.
+    def through(self, transform: Callable[[Floats], Floats] | None) -> Contributions:
+        """Return the contributions to a function of the score; those to the score itself if that is None.
 
         All contributions of a record are multiplied by the same factor, by which the distance between its score and its
         base changes. Signs and proportions stay where the function is increasing. Where score and base are the same,
@@ -40,6 +40,8 @@ class Contributions(NamedTuple):
         >>> raw.through(np.sqrt).values.round(3)
         array([[ 0.213, -0.071]])
         """
+        if transform is None:
+            return self
         base, score = transform(self.base), transform(self.score)
         moved = self.score - self.base
         near = np.abs(moved) < NEAR

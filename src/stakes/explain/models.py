@@ -82,7 +82,7 @@ def contributions_of(
 
 
 def mean_contributions(members: ModelMembers, X: Any, n_features: int) -> Contributions | None:
-    """Return what each feature adds to the mean probability of members; None where one of them does not know."""
+    """Return what each feature adds to the mean of members, corrected for sampling; None if one does not know."""
     parts = []
     for j, model in enumerate(members.models):
         mine = X if members.columns is None else take_columns(X, members.columns[j])
@@ -94,7 +94,8 @@ def mean_contributions(members: ModelMembers, X: Any, n_features: int) -> Contri
             values[:, members.columns[j]] = part.values
             part = part._replace(values=values)
         parts.append(part)
-    return weighted_sum(parts, np.full(len(parts), 1 / len(parts)))
+    mean = weighted_sum(parts, np.full(len(parts), 1 / len(parts)))
+    return mean.through(None if members.prior is None else members.prior.correct_mean)
 
 
 def known_background(background: Background | None, model: Any) -> Background:

@@ -64,10 +64,7 @@ class Blend(ABC):
     def explained(self, parts: Sequence[Contributions]) -> Contributions:
         """Return what each feature adds to the probability, from what it adds to the scores of models with weight."""
         used = self.used
-        calibrated = [
-            part if (calibration := self.calibrations[model]) is None else part.through(calibration)
-            for part, model in zip(parts, used, strict=True)
-        ]
+        calibrated = [part.through(self.calibrations[model]) for part, model in zip(parts, used, strict=True)]
         return self._explained(calibrated, self.weights[used])
 
     @abstractmethod

@@ -243,8 +243,7 @@ class BlendClassifier(MemberClassifier):
             if part is None:
                 return None, costs
             parts.append(part)
-        found, calibration = self.blend_.explained(parts), self.cut_.calibration
-        return found if calibration is None else found.through(calibration), costs
+        return self.blend_.explained(parts).through(self.cut_.calibration), costs
 
     @classmethod
     def from_fitted(
