@@ -47,16 +47,14 @@ class Bootstrap(MemberSampler):
 
     def counts(self, y: NDArray[Any], costs: Costs, rng: np.random.Generator, X: Any = None) -> Counts:
         """Draw how often each record occurs. See :meth:`MemberSampler.counts`."""
-        n = y.size
-        if self.size is None and self.replace:
-            return _thinned_bootstrap(np.broadcast_to(1.0, n), y, rng, way_out="")
+        n, positive = y.size, _positive(y)
         size = n if self.size is None else self.size
         size = size if isinstance(size, Integral) else max(1, round(size * n))
         if size > n and not self.replace:
             raise SamplingError(f"{size} records are to be drawn without replacement from {n}")
         for _ in range(MAX_TRIES if size > 1 else 0):
             counts = np.bincount(rng.choice(n, int(size), replace=self.replace), minlength=n)
-            if _both_classes(counts, y == 1):
+            if _both_classes(counts, positive):
                 return counts
         raise SamplingError(f"no sample of {size} of the {n} records has both classes: draw more")
 
@@ -101,11 +99,32 @@ class CPRSampler(CostSampler):
 
     def counts(self, y: NDArray[Any], costs: Costs, rng: np.random.Generator, X: Any = None) -> Counts:
         """Draw how often each record occurs. See :meth:`MemberSampler.counts`."""
+        n, positive = y.size, _positive(y)
         cost = costs.of(y)
         ceiling = self._ceiling(cost)
         # All costs zero are equal costs: every record is as indifferent as the next (FRAMEWORK 1).
-        expected = cost / ceiling if ceiling > 0 else np.ones(y.size)
-        return _thinned_bootstrap(expected, y, rng, way_out=_WAY_OUT.format(ceiling=ceiling))
+        expected = cost / ceiling if ceiling > 0 else np.ones(n)
+        if expected.sum() > MAX_RECORDS:
+            raise SamplingError(f"the sample would have some {expected.sum():.2g} records: take a larger quantile")
+        thinned = expected.min() < 1
+        above = np.flatnonzero(expected > 1)
+        fraction, whole = np.modf(expected[above])
+        for _ in range(MAX_TRIES if _both_classes(expected, positive) else 0):
+            drawn = rng.integers(n, size=n)
+            if thinned:
+                drawn = drawn.compress(rng.random(n) < expected[drawn])
+            counts = np.bincount(drawn, minlength=n)
+            if above.size:
+                counts[above] = counts[above] * whole + rng.binomial(counts[above], fraction)
+            if _both_classes(counts, positive):
+                return counts
+        raise SamplingError(
+            f"no sample of the {n} records has both classes: {expected[positive].sum():.2g} positives and "
+            f"{expected[~positive].sum():.2g} negatives are expected in one, because a record is accepted with "
+            f"probability c / Z, Z = {ceiling:g}. Where a few huge costs make Z large, set quantile below 1 (for "
+            "example CPRSampler(quantile=0.99)); where a whole class costs next to nothing, raise its cost or use "
+            "UnderSampler, which always keeps some of it"
+        )
 
     def _ceiling(self, cost: NDArray[np.float64]) -> float:
         """Return Z."""
@@ -122,42 +141,12 @@ class CPRSampler(CostSampler):
         return ceiling
 
 
-_WAY_OUT = (
-    ", because a record is accepted with probability c / Z, Z = {ceiling:g}. Where a few huge costs make Z large, set "
-    "quantile below 1 (for example CPRSampler(quantile=0.99)); where a whole class costs next to nothing, raise its "
-    "cost or use UnderSampler, which always keeps some of it"
-)
-
-
-def _thinned_bootstrap(
-    expected: NDArray[np.float64], y: NDArray[Any], rng: np.random.Generator, way_out: str
-) -> Counts:
-    """Draw `y.size` records with replacement; let each drawn record i occur `expected[i]` times on average.
-
-    Where all are expected exactly once, this is the plain bootstrap, and leaves the generator in the same state.
-    """
-    # A mask, and not row numbers: a hundred members draw at the same time as they grow, and memory counts.
-    positive, n = y == 1, y.size
-    if not 0 < np.count_nonzero(positive) < n:
+def _positive(y: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return which records are positive: a mask, and not row numbers, as a hundred members draw at the same time."""
+    positive = y == 1
+    if not 0 < np.count_nonzero(positive) < y.size:
         split_classes(y)  # says what is missing
-    if expected.sum() > MAX_RECORDS:
-        raise SamplingError(f"the sample would have some {expected.sum():.2g} records: take a larger quantile")
-    thinned = expected.min() < 1
-    above = np.flatnonzero(expected > 1)
-    fraction, whole = np.modf(expected[above])
-    for _ in range(MAX_TRIES if _both_classes(expected, positive) else 0):
-        drawn = rng.integers(n, size=n)
-        if thinned:
-            drawn = drawn.compress(rng.random(n) < expected[drawn])
-        counts = np.bincount(drawn, minlength=n)
-        if above.size:
-            counts[above] = counts[above] * whole + rng.binomial(counts[above], fraction)
-        if _both_classes(counts, positive):
-            return counts
-    raise SamplingError(
-        f"no sample of the {n} records has both classes: {expected[positive].sum():.2g} positives and "
-        f"{expected[~positive].sum():.2g} negatives are expected in one{way_out}"
-    )
+    return positive
 
 
 def _both_classes(occurrences: NDArray[Any], positive: NDArray[np.bool_]) -> bool:
