@@ -12,12 +12,10 @@ from stakes import CostDecisionClassifier, Costs, Decision, decisions_for
 from stakes.datasets import make_churn
 from stakes.decision.cuts import fit_cuts
 from stakes.decision.readings import Readings, Source
-from stakes.decision.threshold_rules import CostThreshold, Limits, Scaled
+from stakes.decision.threshold_rules import CostThreshold, Scaled
 from stakes.encoded import EncodedClassifier
 from stakes.exceptions import CostsNeededError
 from stakes.records import Records
-
-NO_LIMITS = Limits()
 
 
 def total_cost(scores, records, factor):
@@ -59,7 +57,7 @@ def random_records(seed, n=40, *, weighted=False):
 @given(st.integers(0, 10**6), st.booleans())
 def test_the_factor_is_the_cheapest_of_all_or_one(seed, weighted):
     scores, records = random_records(seed, weighted=weighted)
-    factor = Scaled.fit(scores, records, NO_LIMITS).factor
+    factor = Scaled.fit(scores, records).factor
     least = min(total_cost(scores, records, f) for f in all_factors(scores, records))
     if factor == 1:
         # What the best factor gains is two standard errors at most: each record's gain is its loss at most.
@@ -91,7 +89,7 @@ def test_odds_that_are_off_by_a_factor_are_mended():
     positive = rng.random(truth.size) < truth
     sampled = 8 * truth / (1 - truth + 8 * truth)  # as of a model that has seen an eighth of the negatives
     records = Records(None, positive, Costs(fp=1.0, fn=rng.exponential(8, truth.size)))
-    scaled = Scaled.fit(sampled, records, NO_LIMITS)
+    scaled = Scaled.fit(sampled, records)
     assert scaled.factor == pytest.approx(8, rel=0.15)
     best = total_cost(truth, records, 1.0)
     assert total_cost(sampled, records, scaled.factor) < 1.01 * best
@@ -105,7 +103,7 @@ def test_probabilities_that_are_right_keep_the_factor_near_one_and_cost_nothing(
         p = rng.beta(1, 4, 4000)
         positive = rng.random(p.size) < p
         records = Records(None, positive, Costs(fp=1.0, fn=rng.exponential(5, p.size)))
-        factor = Scaled.fit(p[:2000], records.take(np.arange(2000)), NO_LIMITS).factor
+        factor = Scaled.fit(p[:2000], records.take(np.arange(2000))).factor
         factors.append(factor)
         new = records.take(np.arange(2000, 4000))
         extra.append(total_cost(p[2000:], new, factor) / total_cost(p[2000:], new, 1.0) - 1)
@@ -118,17 +116,17 @@ def test_scores_of_0_and_1_and_costs_of_nothing_are_decided_as_they_are_by_t_cs(
     scores = np.array([0.0, 1.0, 0.5, 0.5, 0.0, 1.0])
     costs = Costs(fp=[1.0, 1.0, 0.0, 1.0, 0.0, 1.0], fn=[1.0, 1.0, 1.0, 0.0, 1.0, 0.0])
     records = Records(None, np.array([True, False, False, True, True, False]), costs)
-    assert Scaled.fit(scores, records, NO_LIMITS).factor == 1
+    assert Scaled.fit(scores, records).factor == 1
     for factor in (1e-3, 1e3):
         np.testing.assert_array_equal(scores > Scaled(factor)(costs), scores > costs.threshold())
 
 
 def test_limits_hold_on_the_records_also_where_a_factor_of_one_breaks_them():
     scores, records = random_records(4, 400)
-    for limits, share in ((Limits(max_acted=0.1), np.ones(400, bool)), (Limits(max_fpr=0.05), ~records.positive)):
-        threshold = Scaled.fit(scores, records, limits)(records.known)
+    for at_most, share in ((0.1, np.ones(400, bool)), (0.05, ~records.positive)):
+        threshold = Scaled.fit(scores, records, [(share, at_most)])(records.known)
         assert (scores > records.known.threshold())[share].mean() > 0.2
-        assert (scores > threshold)[share].mean() <= max(limits.max_acted or 0, limits.max_fpr or 0)
+        assert (scores > threshold)[share].mean() <= at_most
 
 
 @pytest.mark.parametrize("seed", range(6, 36))
@@ -136,7 +134,7 @@ def test_weights_count_records(seed):
     scores, records = random_records(seed, 200, weighted=True)
     rows = np.repeat(np.arange(200), records.weight.astype(int))
     repeated = replace(records, weight=None).take(rows)
-    assert Scaled.fit(scores, records, NO_LIMITS) == Scaled.fit(scores[rows], repeated, NO_LIMITS)
+    assert Scaled.fit(scores, records) == Scaled.fit(scores[rows], repeated)
 
 
 def test_costs_are_needed_to_decide():
@@ -166,5 +164,5 @@ def test_a_cut_has_the_factor():
     decision = Decision(output="average", threshold="scaled")
     readings = Readings({Source.of(decision, "average"): scores**2}, {})
     (cut,) = fit_cuts([decision], readings, records)
-    assert cut.threshold == Scaled.fit(scores**2, records, NO_LIMITS)
+    assert cut.threshold == Scaled.fit(scores**2, records)
     np.testing.assert_array_equal(cut.outcomes(readings, records.known), scores**2 > cut.threshold(records.known))

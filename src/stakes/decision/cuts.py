@@ -14,7 +14,7 @@ from stakes.costs import Costs
 from stakes.decision.calibration import Calibration, fit_calibration
 from stakes.decision.decision import Decision
 from stakes.decision.readings import Readings, Source
-from stakes.decision.threshold_rules import THRESHOLDS, Limits, Threshold
+from stakes.decision.threshold_rules import THRESHOLDS, Threshold
 from stakes.decision.thresholds import check_shares
 from stakes.exceptions import DecisionError
 from stakes.records import Records
@@ -142,10 +142,10 @@ def fit_cuts(
     True
     """
     check_shares(max_fpr=max_fpr, max_acted=max_acted)
-    limits = Limits(max_fpr, max_acted)
     known = np.flatnonzero(readings.known)
     known = known if rows is None else np.intersect1d(rows, known)
     readings, records = readings.take(known), records.with_features(None).take(known)
+    limits = [(np.where(records.positive, 0.0, records.weights), max_fpr), (records.weights, max_acted)]
     calibrations: dict[tuple[Source, str | None], Calibration | None] = {}
     thresholds: dict[tuple[Source, str | None, str], Threshold] = {}
     cuts = []

@@ -7,29 +7,18 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 import numpy as np
 from scipy.special import logit
 
 from stakes._typing import Floats
 from stakes.costs import Costs
-from stakes.decision.thresholds import best_cut
+from stakes.decision.thresholds import Limits, best_cut
 from stakes.exceptions import CostsNeededError
 from stakes.records import Records
 
-__all__ = ["THRESHOLDS", "CostThreshold", "Half", "Limits", "Scaled", "Threshold", "Tuned"]
-
-
-class Limits(NamedTuple):
-    """Capacity limits that a tuned threshold keeps to on the records it is chosen on."""
-
-    max_fpr: float | None = None
-    max_acted: float | None = None
-
-    def counted(self, records: Records) -> list[tuple[Floats, float | None]]:
-        """Return the limits as `best_cut` takes them."""
-        return [(np.where(records.positive, 0.0, records.weights), self.max_fpr), (records.weights, self.max_acted)]
+__all__ = ["THRESHOLDS", "CostThreshold", "Half", "Scaled", "Threshold", "Tuned"]
 
 
 class Threshold(ABC):
@@ -43,7 +32,7 @@ class Threshold(ABC):
     """Whether it depends on the costs of the record that is decided on."""
 
     @classmethod
-    def fit(cls, scores: Floats, records: Records, limits: Limits) -> Threshold:
+    def fit(cls, scores: Floats, records: Records, limits: Limits = ()) -> Threshold:
         """Choose it on records that all have a score; those without `needs_data` have nothing to choose."""
         return cls()
 
@@ -96,12 +85,12 @@ class Tuned(Threshold):
     needs_data = True
 
     @classmethod
-    def fit(cls, scores: Floats, records: Records, limits: Limits) -> Tuned:
+    def fit(cls, scores: Floats, records: Records, limits: Limits = ()) -> Tuned:
         """Choose the cheapest cut between the scores."""
         loss = records.loss
         cost_if_negative = np.where(records.positive, loss, 0.0)
         cost_if_positive = np.where(records.positive, 0.0, loss)
-        return cls(best_cut(scores, cost_if_negative, cost_if_positive, limits=limits.counted(records)).threshold)
+        return cls(best_cut(scores, cost_if_negative, cost_if_positive, limits=limits).threshold)
 
     def __call__(self, costs: Costs | None) -> float | Floats:
         """Return the number that was chosen."""
@@ -133,7 +122,7 @@ class Scaled(Threshold):
     needs_costs = True
 
     @classmethod
-    def fit(cls, scores: Floats, records: Records, limits: Limits) -> Scaled:
+    def fit(cls, scores: Floats, records: Records, limits: Limits = ()) -> Scaled:
         """Choose the factor: a record is positive iff the odds of its score, divided by those of T_cs, are above it."""
         threshold = np.broadcast_to(records.known.threshold(), len(records))
         # Odds of nothing or infinity: no factor changes the outcome of these records.
@@ -145,12 +134,11 @@ class Scaled(Threshold):
         ratio[fixed] = np.where(scores[fixed] > threshold[fixed], beyond, -beyond)
         loss = np.where(fixed, 0.0, records.loss)
         if_negative, if_positive = np.where(records.positive, loss, 0.0), np.where(records.positive, 0.0, loss)
-        counted = limits.counted(records)
-        chosen = best_cut(ratio, if_negative, if_positive, limits=counted).threshold
+        chosen = best_cut(ratio, if_negative, if_positive, limits=limits).threshold
         saved = np.where(ratio > 0, if_positive, if_negative) - np.where(ratio > chosen, if_positive, if_negative)
         error = np.sqrt((saved[saved != 0] ** 2 / records.weights[saved != 0]).sum())
         one_is_allowed = all(
-            at_most is None or counts[ratio > 0].sum() / (counts.sum() or 1.0) <= at_most for counts, at_most in counted
+            at_most is None or counts[ratio > 0].sum() / (counts.sum() or 1.0) <= at_most for counts, at_most in limits
         )
         return cls(1.0 if one_is_allowed and saved.sum() <= 2 * error else float(np.exp(np.clip(chosen, -600, 600))))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +15,7 @@ from stakes.exceptions import CostsError, DecisionError
 
 __all__ = [
     "BestCut",
+    "Limits",
     "ScoreCuts",
     "best_cut",
     "check_shares",
@@ -27,6 +28,8 @@ __all__ = [
 
 # Total costs that agree to this relative precision are equal: three times 0.1 ties with 0.3.
 COST_TOLERANCE = 1e-12
+# What limits count, for each record, and the largest share of it that may be above a threshold; None for any.
+Limits = Sequence[tuple[NDArray[Any], float | None]]
 
 
 @documented
@@ -105,7 +108,7 @@ def best_cut(
     cost_if_negative: NDArray[np.float64],
     cost_if_positive: NDArray[np.float64],
     *,
-    limits: Iterable[tuple[NDArray[Any], float | None]] = (),
+    limits: Limits = (),
 ) -> BestCut:
     """Return the cheapest cut of scores whose costs are known: one sort and cumulative sums.
 
