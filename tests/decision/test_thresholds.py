@@ -55,8 +55,7 @@ entry = st.tuples(st.integers(1, 31).map(lambda k: k / 32), st.integers(0, 6), s
 def test_cut_is_the_middle_of_the_widest_optimal_interval(entries):
     scores, if_negative, if_positive = (np.array(column, dtype=float) for column in zip(*entries, strict=True))
     cut = best_cut(scores, if_negative, if_positive)
-    assert cut.threshold == reference_threshold(scores, if_negative, if_positive)
-    assert cut.cost == cost_at(cut.threshold, scores, if_negative, if_positive)
+    assert cut == reference_threshold(scores, if_negative, if_positive)
 
 
 any_cost = st.one_of(st.just(0.0), st.floats(1e-100, 1e100), st.floats(1e-3, 1e3))
@@ -69,7 +68,7 @@ def test_no_threshold_is_cheaper_whatever_the_scores_and_costs(entries):
     scores, if_negative, if_positive = (np.array(column) for column in zip(*entries, strict=True))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        threshold = best_cut(scores, if_negative, if_positive).threshold
+        threshold = best_cut(scores, if_negative, if_positive)
     assert np.isfinite(threshold)
     least = min(costs_of_all_cuts(scores, if_negative, if_positive)[1])
     assert cost_at(threshold, scores, if_negative, if_positive) <= least * (1 + Fraction(1, 10**11))
@@ -105,16 +104,16 @@ def test_limited_cut_is_the_cheapest_of_those_allowed(entries, fpr_percent, shar
         )
 
     candidates = [t for t in (0.0, *scores) if allowed(t)]
-    assert allowed(cut.threshold)
-    assert cut.cost == cost_at(cut.threshold, scores, if_negative, if_positive)
-    assert cut.cost == min(cost_at(t, scores, if_negative, if_positive) for t in candidates)
+    assert allowed(cut)
+    least = min(cost_at(t, scores, if_negative, if_positive) for t in candidates)
+    assert cost_at(cut, scores, if_negative, if_positive) == least
 
 
 def test_a_limit_met_exactly_is_met():
     scores, ones = np.arange(100.0), np.ones(100)
     for percent in range(101):
         cut = best_cut(scores, ones, np.zeros(100), limits=[(ones, percent / 100)])
-        assert (scores > cut.threshold).sum() == percent
+        assert (scores > cut).sum() == percent
 
 
 # Ends and ties
@@ -135,8 +134,8 @@ def test_a_limit_met_exactly_is_met():
 def test_all_positive_where_negatives_are_dear(scores, threshold):
     n = len(scores)
     cut = best_cut(np.array(scores), np.ones(n), np.zeros(n))
-    assert cut == (threshold, 0.0)
-    assert cut.threshold < min(scores)
+    assert cut == threshold
+    assert cut < min(scores)
 
 
 @pytest.mark.parametrize(
@@ -146,39 +145,38 @@ def test_all_positive_where_negatives_are_dear(scores, threshold):
 def test_all_negative_where_positives_are_dear(scores, threshold):
     n = len(scores)
     cut = best_cut(np.array(scores), np.zeros(n), np.ones(n))
-    assert cut == (pytest.approx(threshold), 0.0)
-    assert cut.threshold >= max(scores)
+    assert cut == pytest.approx(threshold)
+    assert cut >= max(scores)
 
 
 def test_indifference_is_one_half():
     for scores in ([0.0, 1.0], [0.3, 0.4], [0.0, 0.2, 1.0]):
-        assert best_cut(np.array(scores), np.zeros(len(scores)), np.zeros(len(scores))).threshold == 0.5
+        assert best_cut(np.array(scores), np.zeros(len(scores)), np.zeros(len(scores))) == 0.5
 
 
 def test_the_widest_of_two_optimal_intervals_wins_wherever_it_is():
     if_negative, if_positive = np.array([0.0, 1, 0, 1]), np.array([1.0, 0, 1, 0])
-    assert best_cut(np.array([0.1, 0.2, 0.5, 0.6]), if_negative, if_positive).threshold == pytest.approx(0.15)
-    assert best_cut(np.array([0.1, 0.2, 0.5, 0.9]), if_negative, if_positive).threshold == pytest.approx(0.7)
+    assert best_cut(np.array([0.1, 0.2, 0.5, 0.6]), if_negative, if_positive) == pytest.approx(0.15)
+    assert best_cut(np.array([0.1, 0.2, 0.5, 0.9]), if_negative, if_positive) == pytest.approx(0.7)
 
 
 def test_decimal_costs_tie_in_spite_of_rounding():
     # Three alarms at 0.1 cost as much as one miss at 0.3, but 0.1 + 0.1 + 0.1 > 0.3 in floating point.
     scores = np.array([0.1, 0.15, 0.2, 0.25, 0.9])
     cut = best_cut(scores, np.array([0.3, 0, 0, 0, 5]), np.array([0, 0.1, 0.1, 0.1, 0]))
-    assert cut.threshold == pytest.approx((0.25 + 0.9) / 2)
+    assert cut == pytest.approx((0.25 + 0.9) / 2)
 
 
 def test_a_tiny_saving_counts_next_to_a_huge_cost_that_is_avoided():
     scores = np.array([0.1, 0.2, 0.3, 0.4])
     cut = best_cut(scores, np.array([0.0, 1e-100, 0.0, 1e100]), np.array([1e100, 0.0, 2e-100, 0.0]))
-    assert cut.threshold == pytest.approx(0.35)
-    assert cut.cost == 1e-100
+    assert cut == pytest.approx(0.35)
 
 
 def test_neighbouring_numbers_are_told_apart():
     low, high = 0.5, np.nextafter(0.5, 1)
     cut = best_cut(np.array([low, high]), np.array([0.0, 1.0]), np.array([1.0, 0.0]))
-    assert cut == (low, 0.0)
+    assert cut == low
 
 
 def test_thresholds_of_float32_scores_survive_comparison_in_float32():

@@ -123,7 +123,7 @@ class Reader:
             for leaf in tuned:
                 p = leaves.probability(leaf)
                 self.member_thresholds_[leaf] = np.array(
-                    [best_cut(p[part], losses[part, 1], losses[part, 0]).threshold for part in parts]
+                    [best_cut(p[part], losses[part, 1], losses[part, 0]) for part in parts]
                 )
         if any(source.vote_weight in VOTE_WEIGHTS for source in votes):
             # Of all columns: `read` weighs each in every way that is asked for.

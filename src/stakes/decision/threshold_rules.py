@@ -90,7 +90,7 @@ class Tuned(Threshold):
         loss = records.loss
         cost_if_negative = np.where(records.positive, loss, 0.0)
         cost_if_positive = np.where(records.positive, 0.0, loss)
-        return cls(best_cut(scores, cost_if_negative, cost_if_positive, limits=limits).threshold)
+        return cls(best_cut(scores, cost_if_negative, cost_if_positive, limits=limits))
 
     def __call__(self, costs: Costs | None) -> float | Floats:
         """Return the number that was chosen."""
@@ -134,7 +134,7 @@ class Scaled(Threshold):
         ratio[fixed] = np.where(scores[fixed] > threshold[fixed], beyond, -beyond)
         loss = np.where(fixed, 0.0, records.loss)
         if_negative, if_positive = np.where(records.positive, loss, 0.0), np.where(records.positive, 0.0, loss)
-        chosen = best_cut(ratio, if_negative, if_positive, limits=limits).threshold
+        chosen = best_cut(ratio, if_negative, if_positive, limits=limits)
         saved = np.where(ratio > 0, if_positive, if_negative) - np.where(ratio > chosen, if_positive, if_negative)
         error = np.sqrt((saved[saved != 0] ** 2 / records.weights[saved != 0]).sum())
         one_is_allowed = all(

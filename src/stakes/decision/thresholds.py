@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,7 +14,6 @@ from stakes.costs import LARGEST, SMALLEST, Costs, per_record
 from stakes.exceptions import CostsError, DecisionError
 
 __all__ = [
-    "BestCut",
     "Limits",
     "ScoreCuts",
     "best_cut",
@@ -84,9 +83,7 @@ def tuned_threshold(
     weight = record_weights(sample_weight, n)
     check_shares(max_fpr=max_fpr, max_share=max_share)
     limits = [(np.where(positive, 0.0, weight), max_fpr), (weight, max_share)]
-    return best_cut(
-        scores, np.where(positive, weight * fn, 0.0), np.where(positive, 0.0, weight * fp), limits=limits
-    ).threshold
+    return best_cut(scores, np.where(positive, weight * fn, 0.0), np.where(positive, 0.0, weight * fp), limits=limits)
 
 
 def check_shares(**limits: float | None) -> None:
@@ -96,21 +93,14 @@ def check_shares(**limits: float | None) -> None:
             raise DecisionError(f"{name} must be a share between 0 and 1, got {limit!r}")
 
 
-class BestCut(NamedTuple):
-    """A threshold, above which records are positive, and the total cost of deciding so."""
-
-    threshold: float
-    cost: float
-
-
 def best_cut(
     scores: NDArray[np.floating],
     cost_if_negative: NDArray[np.float64],
     cost_if_positive: NDArray[np.float64],
     *,
     limits: Limits = (),
-) -> BestCut:
-    """Return the cheapest cut of scores whose costs are known: one sort and cumulative sums.
+) -> float:
+    """Return the threshold of the cheapest cut of scores whose costs are known: one sort and cumulative sums.
 
     An entry may stand for one record or for many with the same score (a leaf of a tree), and a score may occur in
     several entries.
@@ -128,9 +118,9 @@ def best_cut(
     >>> from stakes.decision.thresholds import best_cut
     >>> negatives = np.array([20.0, 5.0, 1.0])
     >>> best_cut(np.array([0.05, 0.45, 0.85]), np.array([10.0, 40.0, 50.0]), negatives)
-    BestCut(threshold=0.25, cost=16.0)
+    0.25
     >>> best_cut(np.array([0.05, 0.45, 0.85]), np.array([10.0, 40.0, 50.0]), negatives, limits=[(negatives, 0.1)])
-    BestCut(threshold=0.65, cost=51.0)
+    0.65
     """
     cuts = ScoreCuts(scores)
     # Two sums of non-negative numbers, one from each end: unlike a running difference, small totals stay exact.
@@ -140,9 +130,7 @@ def best_cut(
             above = cuts.above(counts)
             # Divided, not multiplied: 29 of 100 is exactly the share 0.29, but 0.29 * 100 < 29.
             cost[above / (above[0] or 1.0) > at_most] = np.inf
-    least = cost.min()
-    threshold = _middle_of_widest(cuts.scores, cost <= least * (1 + COST_TOLERANCE))
-    return BestCut(threshold, float(least))
+    return _middle_of_widest(cuts.scores, cost <= cost.min() * (1 + COST_TOLERANCE))
 
 
 class ScoreCuts:
