@@ -15,7 +15,6 @@ from stakes.decision.thresholds import positives, record_weights
 from stakes.exceptions import CostsNeededError
 from stakes.plots import base
 from stakes.tree.export import NodeTexts, Weights
-from stakes.tree.nodes import Nodes
 from stakes.tree.pruning import node_sums
 
 if TYPE_CHECKING:
@@ -150,13 +149,23 @@ class CostTreeDisplay:
             raise TypeError(f"{type(estimator).__name__} is not a CostTreeClassifier: only its trees can be drawn")
         nodes, _ = estimator._drawn()
         weights: Weights = "cost" if estimator.recipe().uses_costs else "count"
-        positive = base.positive_class(estimator)
+        pos_label = base.positive_class(estimator)
         if X is not None:
             if y is None or fp_cost is None or fn_cost is None:
                 raise CostsNeededError("records were given without y, fp_cost or fn_cost: give all, or none of them")
-            costs = Costs(fp=fp_cost, fn=fn_cost, tp=tp_cost, tn=tn_cost)
-            nodes, weights = _recounted(estimator, nodes, X, y, costs, sample_weight, positive), "cost"
-        class_names = [*estimator.classes_[estimator.classes_ != positive], positive]
+            (positive,) = positives(pos_label, y=y)
+            n = positive.size
+            leaf = np.searchsorted(estimator.members_.trees.leaves, estimator.apply(X))
+            if leaf.size != n:
+                raise ValueError(f"X has {leaf.size} records, y has {n}")
+            weight = record_weights(sample_weight, n, "X")
+            cost = Costs(fp=fp_cost, fn=fn_cost, tp=tp_cost, tn=tn_cost).for_records(n).of(positive)
+            counts, weights = node_sums(nodes, leaf, positive, weight), "cost"
+            nodes = nodes._replace(
+                counts=counts.astype(np.int64) if (counts == np.rint(counts)).all() else counts,
+                weights=node_sums(nodes, leaf, positive, weight * cost),
+            )
+        class_names = [*estimator.classes_[estimator.classes_ != pos_label], pos_label]
         words = NodeTexts(nodes, estimator.binning_, weights, None, class_names, max_depth, max_categories, digits)
         return cls(boxes=boxes_of(words)).plot(ax, **plot_kw)
 
@@ -206,25 +215,3 @@ class CostTreeDisplay:
         ]
         for text in self.texts_:
             text.set_fontsize(fontsize * min([1.0, *room]))
-
-
-def _recounted(
-    estimator: CostTreeClassifier,
-    nodes: Nodes,
-    X: Any,
-    y: ArrayLike,
-    costs: Costs,
-    sample_weight: ArrayLike | None,
-    pos_label: Any,
-) -> Nodes:
-    """Return the nodes with the counts and costs of other records."""
-    (positive,) = positives(pos_label, y=y)
-    leaf = np.searchsorted(estimator.members_.trees.leaves, estimator.apply(X))
-    if leaf.size != positive.size:
-        raise ValueError(f"X has {leaf.size} records, y has {positive.size}")
-    weight = record_weights(sample_weight, positive.size, "X")
-    counts = node_sums(nodes, leaf, positive, weight)
-    return nodes._replace(
-        counts=counts.astype(np.int64) if (counts == np.rint(counts)).all() else counts,
-        weights=node_sums(nodes, leaf, positive, weight * costs.for_records(positive.size).of(positive)),
-    )
