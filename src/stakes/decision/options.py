@@ -85,18 +85,20 @@ def decisions_for(estimator: Any) -> list[DecisionOption]:
 def _decisions(estimator: Any) -> Iterator[Decision]:
     members, votes = estimator.members_, estimator.votes_
     if not votes.averages:
-        return _of_boosting(estimator.decision_)
-    if not isinstance(members, TreeMembers):
-        return _of_models(len(members) if votes.voting else 1, members.has_probabilities)
-    # Without synthetic records there is nothing to shrink.
-    leaves = [name for name, leaf in LEAVES.items() if members.growth > 1 or leaf.smoothing is not shrunk]
-    # Where the share of weights is taken out of the probabilities, votes do not count weights either.
-    return _of_weighted_trees(leaves) if votes.by_node else _of_trees(len(members), leaves)
+        yield from _of_boosting(estimator.decision_)
+    elif isinstance(members, TreeMembers):
+        yield from _of_trees(members, votes.by_node)
+    else:
+        yield from _of_averages(["frequency"], _calibrations(fitted=True))
+        if votes.voting and len(members) > 1:
+            yield from _of_votes(PRUNED if members.has_probabilities else PRUNED[:1], (*BY_ERROR, "pruned"))
 
 
-def _votes(leaves: list[str]) -> Votes:
-    """Return how members vote, and the leaf probability that they go by."""
-    return [("label", "frequency"), *product(("cost", "tuned"), leaves)]
+def _of_averages(leaves: Sequence[str], calibrations: Sequence[str]) -> Iterator[Decision]:
+    for leaf, threshold in product(leaves, THRESHOLDS):
+        yield Decision(leaf=leaf, output="average", threshold=threshold)
+    for calibration, threshold in product(calibrations, THRESHOLDS):
+        yield Decision(output="average", calibration=calibration, threshold=threshold)
 
 
 def _of_votes(votes: Votes, weights: Sequence[str]) -> Iterator[Decision]:
@@ -104,31 +106,19 @@ def _of_votes(votes: Votes, weights: Sequence[str]) -> Iterator[Decision]:
         yield Decision(leaf=leaf, member=member, output="vote", vote_weight=weight, threshold=threshold)
 
 
-def _of_trees(n_members: int, leaves: list[str]) -> Iterator[Decision]:
-    for leaf, threshold in product(leaves, THRESHOLDS):
-        yield Decision(leaf=leaf, output="average", threshold=threshold)
-    for calibration, threshold in product(_calibrations(fitted=True), THRESHOLDS):
-        yield Decision(output="average", calibration=calibration, threshold=threshold)
-    if n_members == 1:
+def _of_trees(members: TreeMembers, by_node: bool) -> Iterator[Decision]:
+    # Without synthetic records there is nothing to shrink.
+    leaves = [name for name, leaf in LEAVES.items() if members.growth > 1 or leaf.smoothing is not shrunk]
+    yield from _of_averages(leaves, [] if by_node else _calibrations(fitted=True))
+    if len(members) == 1 and not by_node:
         # One vote is the outcome: only how it is cast matters. By T_cs or T_thr it is the mean probability's decision.
         yield Decision(output="vote")
         return
-    yield from _of_votes(_votes(leaves), BY_ERROR)
+    # How members vote, and the leaf probability that they go by.
+    votes: Votes = [("label", "frequency"), *product(("cost", "tuned"), leaves)]
+    # Where the share of weights is taken out of the probabilities, votes do not count weights either.
+    yield from _of_votes(votes, ("node", *BY_ERROR) if by_node else BY_ERROR)
     yield from _of_votes(PRUNED, ("pruned",))
-
-
-def _of_weighted_trees(leaves: list[str]) -> Iterator[Decision]:
-    for leaf, threshold in product(leaves, THRESHOLDS):
-        yield Decision(leaf=leaf, output="average", threshold=threshold)
-    yield from _of_votes(_votes(leaves), ("node", *BY_ERROR))
-    yield from _of_votes(PRUNED, ("pruned",))
-
-
-def _of_models(n_members: int, has_probabilities: bool) -> Iterator[Decision]:
-    for calibration, threshold in product((None, *_calibrations(fitted=True)), THRESHOLDS):
-        yield Decision(output="average", calibration=calibration, threshold=threshold)
-    if n_members > 1:
-        yield from _of_votes(PRUNED if has_probabilities else PRUNED[:1], (*BY_ERROR, "pruned"))
 
 
 def _of_boosting(trained: Decision) -> Iterator[Decision]:
