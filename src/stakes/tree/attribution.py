@@ -221,7 +221,7 @@ def _attribute(
     # By feature: the bins of the records, whether they fit all splits on it so far, and what it contributes.
     block = np.empty((n_features, LANES), np.uint8)
     fits_path, found = np.empty((n_features, LANES)), np.empty((n_features, LANES))
-    cuts, worth, here = np.empty(LANES), np.empty(LANES), np.empty(LANES)
+    cuts, worth = np.empty(LANES), np.empty(LANES)
     if_fits, if_not = np.empty(LANES), np.empty(LANES)
     for first in range(start, end, LANES):
         for b in range(LANES):
@@ -240,7 +240,7 @@ def _attribute(
             reached = 0
             for step in range(begin, ends[tree] + 1):
                 d = depth[step] if step < ends[tree] else 1
-                # Up to where the next step starts: what the leaves below each split add to its feature.
+                # Up to where the next step starts: what the leaves below each step add to its feature.
                 while reached >= d:
                     done = steps[reached]
                     f = feature[_split(parents[done])]
@@ -252,14 +252,12 @@ def _attribute(
                         for b in range(LANES):
                             if_fits[b] += fitting * total[reached, q, b]
                             if_not[b] += other * total[reached, q, b]
-                        for b in range(LANES):
                             total[reached - 1, q, b] += total[reached, q, b]
                     for b in range(LANES):
+                        fits_path[f, b] = fits_before[reached, b]
                         found[f, b] += (
                             fits[reached, b] * if_fits[b] + (fits_before[reached, b] - fits[reached, b]) * if_not[b]
                         )
-                    for b in range(LANES):
-                        fits_path[f, b] = fits_before[reached, b]
                     reached -= 1
                 if step == ends[tree]:
                     break
@@ -279,51 +277,26 @@ def _attribute(
                         left[d, b] = 1.0 if lowest <= block[f, b] and block[f, b] <= highest else 0.0
                 for b in range(LANES):
                     fits_before[d, b] = fits_path[f, b]
+                    fits[d, b] = fits_path[f, b] * left[d, b]
+                if number >= 0 and gain[number] == 0.0:
+                    reached = d - 1
+                    continue
+                value, above = (gain[number], probability[number]) if number >= 0 else (0.0, 0.0)
                 for b in range(LANES):
-                    fits[d, b] = fits_before[d, b] * left[d, b]
-                if number >= 0:
-                    if gain[number] == 0.0:
-                        reached = d - 1
-                        continue
-                    for b in range(LANES):
-                        worth[b] = gain[number] if probability[number] > cuts[b] else 0.0
-                    for b in range(LANES):
-                        if_fits[b] = 0.0
-                        if_not[b] = 0.0
+                    worth[b] = value if above > cuts[b] else 0.0
                 for q in range(k):
                     t = points[k, q]
                     before = t + (1.0 - t) * fit_before[step]
                     no_longer = (1.0 - t) * fit[step] / before - share[step]
                     still = t / before
-                    if number < 0:
-                        for b in range(LANES):
-                            product[d, q, b] = product[d - 1, q, b] * (
-                                still * fits[d, b] + no_longer * fits_before[d, b] + share[step]
-                            )
-                        for b in range(LANES):
-                            total[d, q, b] = 0.0
-                        continue
-                    fitting, other = _added(t, fit[step], fit_before[step])
                     for b in range(LANES):
-                        here[b] = (
-                            worth[b]
-                            * product[d - 1, q, b]
-                            * (still * fits[d, b] + no_longer * fits_before[d, b] + share[step])
-                        )
-                    for b in range(LANES):
-                        total[d - 1, q, b] += here[b]
-                    for b in range(LANES):
-                        if_fits[b] += fitting * here[b]
-                        if_not[b] += other * here[b]
-                if number >= 0:
-                    for b in range(LANES):
-                        found[f, b] += fits[d, b] * if_fits[b] + (fits_before[d, b] - fits[d, b]) * if_not[b]
-                    reached = d - 1
-                else:
-                    for b in range(LANES):
-                        fits_path[f, b] = fits[d, b]
-                    steps[d] = step
-                    reached = d
+                        here = product[d - 1, q, b] * (still * fits[d, b] + no_longer * fits_before[d, b] + share[step])
+                        product[d, q, b] = here
+                        total[d, q, b] = worth[b] * here
+                for b in range(LANES):
+                    fits_path[f, b] = fits[d, b]
+                steps[d] = step
+                reached = d
             begin = ends[tree]
         for b in range(min(LANES, end - first)):
             for f in range(n_features):
