@@ -100,19 +100,22 @@ def threads_are_nested():
     check(joblib.Parallel(n_jobs=2, backend="multiprocessing")(tasks), expected)
 
 def files_are_refused():
-    import os, tempfile
+    import os, signal, tempfile
     from stakes.exceptions import StudyError
     from stakes.study import load_data
-    path = tempfile.mkdtemp() + "/records.csv"
-    records("polars")[0].write_csv(path)
-    pid = os.fork()
-    if pid == 0:
-        try:
-            load_data(path, target="known")
-        except StudyError as error:
-            os._exit("'spawn' or 'forkserver'" not in str(error))
-        os._exit(3)
-    assert os.waitpid(pid, 0)[1] == 0
+    folder = tempfile.mkdtemp()
+    records("polars")[0].write_csv(folder + "/records.csv")
+    records("polars")[0].write_parquet(folder + "/records.parquet")
+    for path in (folder + "/records.csv", folder):
+        pid = os.fork()
+        if pid == 0:
+            signal.alarm(20)
+            try:
+                load_data(path, target="known")
+            except StudyError as error:
+                os._exit("'spawn' or 'forkserver'" not in str(error))
+            os._exit(3)
+        assert os.waitpid(pid, 0)[1] == 0
 
 import json, traceback
 wrong = {}

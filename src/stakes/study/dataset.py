@@ -16,6 +16,7 @@ from urllib.parse import unquote
 
 import polars as pl
 
+from stakes._forks import refuse_if_forked
 from stakes.exceptions import StudyError
 from stakes.study.files import File, frame_batches, kind_of, readable
 
@@ -48,6 +49,7 @@ def before_pattern(path: str | Path) -> Path:
 
 def open_records(path: str | Path) -> File | Dataset:
     """Return the records of a file, a folder, a pattern or an object store, of which nothing is read yet."""
+    refuse_if_forked(f"reading {Path(path).name}")
     if is_url(path):
         return Dataset(str(path).rstrip("/").rsplit("/", 1)[-1], [_Part(str(path), {})], [])
     path = Path(path)
