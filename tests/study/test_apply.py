@@ -25,7 +25,7 @@ from stakes.exceptions import ColumnTypeWarning, ModelFileError, StudyError
 from stakes.persist import read_info, save
 from stakes.study.apply import apply_model
 from stakes.study.data import StudyData, load_data
-from stakes.study.files import File
+from stakes.study.dataset import open_records
 
 FP, FN = "2 * monthly_charges", "12 * monthly_charges"
 DECISION = Decision(threshold="cost")
@@ -366,8 +366,8 @@ def test_brackets_in_a_name_are_part_of_the_name(made: Any, tmp_path: Path, suff
     write(records(30, seed=2), folder / f"new1{suffix}")
     new = write(records(20, seed=1), folder / f"new[1]{suffix}")
     assert apply_model(made[0], new, folder / f"out[2]{suffix}").n_records == 20
-    assert len(File(folder / f"out[2]{suffix}").read()) == 20
-    assert File(new).columns == list(records(20).columns)
+    assert len(open_records(folder / f"out[2]{suffix}").read()) == 20
+    assert open_records(new).columns == list(records(20).columns)
 
 
 def test_one_stray_quote_takes_no_longer_than_the_file_is_long(tmp_path: Path) -> None:
@@ -375,7 +375,7 @@ def test_one_stray_quote_takes_no_longer_than_the_file_is_long(tmp_path: Path) -
     (tmp_path / "new.csv").write_text('a,b\n5" pipe,1\n' + "pipe,2\n" * 80_000)
     start = time.perf_counter()
     with suppress(StudyError):
-        list(File(tmp_path / "new.csv").batches(1000))
+        list(open_records(tmp_path / "new.csv").batches(1000))
     assert time.perf_counter() - start < 5
 
 

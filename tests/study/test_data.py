@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 
 from stakes.exceptions import StudyError
 from stakes.study.data import StudyData, load_data
-from stakes.study.files import File, as_kind, conform, tidy
+from stakes.study.dataset import open_records
+from stakes.study.files import as_kind, conform, tidy
 
 N = 60
 
@@ -483,7 +484,7 @@ def test_the_fingerprint_depends_on_everything_that_matters(write: Write) -> Non
 def test_batches_make_up_the_file(write: Write, name: str, size: int) -> None:
     frame = churn().with_columns(note=pl.Series(['two\nlines, "quoted"', "plain", ""] * (N // 3)))
     path = write(frame, name)
-    batches = list(File(path).batches(size))
+    batches = list(open_records(path).batches(size))
     assert [len(batch) for batch in batches] == [min(size, N - start) for start in range(0, N, size)]
     kinds = load(path).info["features"] | {"note": "text"}
     whole = conform(pl.concat(batches), kinds, source="x")
@@ -584,7 +585,7 @@ def test_a_file_in_batches_is_the_file_as_a_whole(
         assert "no features" in str(error)  # noqa: PT017
         return
     kinds = data.info["features"]
-    whole = conform(pl.concat(File(path).batches(size)), kinds, source="x")
+    whole = conform(pl.concat(open_records(path).batches(size)), kinds, source="x")
     # Parts of dates are made of what was read.
     expected = data.frame.select(list(kinds)).cast(
         {name: pl.Float64 for name, kind in kinds.items() if kind == "number"}
@@ -613,7 +614,7 @@ def test_a_file_that_breaks_off_is_refused_in_batches_too(write: Write) -> None:
     path = write(churn(), "churn.parquet")
     path.write_bytes(path.read_bytes()[:-50] + b"PAR1")
     with pytest.raises(StudyError, match=r"churn\.parquet cannot be read"):
-        list(File(path).batches(10))
+        list(open_records(path).batches(10))
 
 
 @pytest.mark.parametrize("kind", ["date", "datetime", "time"])

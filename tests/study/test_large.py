@@ -233,6 +233,9 @@ def test_memory_is_read_in_the_usual_units_and_refused_where_it_is_too_little(fo
         load_data(folder, **OPTIONS, memory="much")
     with pytest.raises(StudyError, match="--memory 1GB is too little for 2 processes"):
         load_data(folder, **OPTIONS, memory="1GB", jobs=2)
+    pl.read_parquet(folder).write_csv(tmp_path / "few.csv")
+    with pytest.raises(StudyError, match="--memory is for Parquet files"):
+        load_data(tmp_path / "few.csv", **OPTIONS, memory="6GB")
 
 
 def test_text_dates_and_missing_values_come_through_bins(tmp_path, little_memory):

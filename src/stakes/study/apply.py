@@ -26,7 +26,7 @@ from stakes.persist import load, read_info
 from stakes.study.cost_formulas import cost_formulas, evaluate_cost
 from stakes.study.dataset import Dataset, open_records
 from stakes.study.drift import Watch, is_profile
-from stakes.study.files import KINDS, File, check_finite, conform
+from stakes.study.files import KINDS, CsvFile, check_finite, conform
 from stakes.study.workers import Workers
 from stakes.study.worklist import WorkList
 from stakes.study.writing import check_replaceable, writing
@@ -106,7 +106,7 @@ def apply_model(
     _check_limit(budget, max_acted)
     asked = _Asked(Path(model_path), open_records(data_path), Path(out_path), fp_cost, fn_cost, keep, strict, reasons)
     task, records, out = _Task(asked), asked.data, asked.out
-    folder = isinstance(records, Dataset) and (out.is_dir() or not (out.suffix or is_stream(out)))
+    folder = records.is_folder and (out.is_dir() or not (out.suffix or is_stream(out)))
     if not overwrite:
         check_replaceable(out, DECISION)
     limited = budget is not None or max_acted is not None
@@ -171,7 +171,7 @@ class _Asked(NamedTuple):
     """What is asked for: small, to be sent to other machines."""
 
     model: Path
-    data: File | Dataset
+    data: CsvFile | Dataset
     out: Path
     fp_cost: str | float | None
     fn_cost: str | float | None

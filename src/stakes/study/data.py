@@ -22,7 +22,7 @@ from stakes.study.after import AfterCosts
 from stakes.study.check import NOTE, WARNING, Check, few_records, identity
 from stakes.study.cost_formulas import cost_formulas, evaluate_cost
 from stakes.study.dataset import Dataset, is_url, open_records
-from stakes.study.files import File, check_finite, kinds_of, tidy
+from stakes.study.files import CsvFile, check_finite, kinds_of, tidy
 from stakes.study.folds import Folds, cut_in_time, divide, forward_folds, random_folds
 from stakes.study.held_out import Condition, hold_out
 from stakes.study.large import BATCH, Parts, Source, Training, load_large, opened, records_in_memory
@@ -308,10 +308,11 @@ def load_data(
     unread = _unread(records, asked)
     about = _About(records.name, str(path if is_url(path) else Path(path).absolute()), unread, memory)
     if memory is not None:
-        many = Dataset.of(records) if isinstance(records, File) else records
-        in_memory = records_in_memory(memory, len(many.columns) - len(unread), jobs)
-        if len(many) > in_memory:
-            return _load_large(many, asked, about, in_memory, Path(bins or f"{records.name}-{BINS}"))
+        in_memory = records_in_memory(memory, len(records.columns) - len(unread), jobs)
+        if isinstance(records, CsvFile):
+            raise StudyError(f"--memory is for Parquet files, and {records.name} is none: write it as one")
+        if len(records) > in_memory:
+            return _load_large(records, asked, about, in_memory, Path(bins or f"{records.name}-{BINS}"))
     return _study_data(records.read(without=unread), asked=asked, about=about)
 
 
@@ -375,7 +376,7 @@ def _study_data(frame: pl.DataFrame, tested: Indices | None = None, *, asked: _A
         raise StudyError(f"--target {target!r}: {about.name} has no such column{did_you_mean(target, frame.columns)}")
     dropped = _named(asked.drop, [*frame.columns, *about.unread], target, "--drop")
     afterwards = _named(asked.after, frame.columns, target, "--after")
-    allowed = _named(asked.allow, [*frame.columns, "fp_cost", "fn_cost"], target, "--allow")
+    allowed = _named(asked.allow, [*frame.columns, *about.unread, "fp_cost", "fn_cost"], target, "--allow")
     frame, held_out = hold_out(frame, asked.test, tested)
     is_positive, labels = classes_of(frame.get_column(target), target, asked.positive)
     classes = (label_of(labels[0]), label_of(labels[1]))
@@ -440,10 +441,8 @@ def _study_data(frame: pl.DataFrame, tested: Indices | None = None, *, asked: _A
     return data
 
 
-def _unread(records: File | Dataset, asked: _Asked) -> list[str]:
-    """Return the columns of a data set that need not be read: dropped ones that nothing else mentions."""
-    if isinstance(records, File):
-        return []
+def _unread(records: CsvFile | Dataset, asked: _Asked) -> list[str]:
+    """Return the columns that need not be read: dropped ones that nothing else mentions."""
     used = (asked.fp_cost, asked.fn_cost, asked.groups, asked.time, asked.test, *asked.after)
     mentioned = " ".join(map(str, used))
     return [name for name in _named(asked.drop, records.columns, asked.target, "--drop") if name not in mentioned]

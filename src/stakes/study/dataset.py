@@ -15,10 +15,11 @@ from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 import polars as pl
+from polars import selectors
 
 from stakes._forks import refuse_if_forked
 from stakes.exceptions import StudyError
-from stakes.study.files import File, frame_batches, kind_of, readable
+from stakes.study.files import CsvFile, frame_batches, is_parquet, kind_of, readable, with_records, without_blanks
 
 __all__ = ["Dataset", "before_pattern", "is_pattern", "is_url", "open_records"]
 
@@ -47,7 +48,7 @@ def before_pattern(path: str | Path) -> Path:
     return Path(*parts[: magic[0]]).absolute() if magic else Path(path)
 
 
-def open_records(path: str | Path) -> File | Dataset:
+def open_records(path: str | Path) -> CsvFile | Dataset:
     """Return the records of a file, a folder, a pattern or an object store, of which nothing is read yet."""
     refuse_if_forked(f"reading {Path(path).name}")
     if is_url(path):
@@ -63,8 +64,10 @@ def open_records(path: str | Path) -> File | Dataset:
         root = before_pattern(path)
         if not found:
             raise StudyError(f"no file is called like {path}")
+    elif is_parquet(path):
+        return Dataset(path.name, [_Part(str(path), {})], [path], is_folder=False)
     else:
-        return File(path)
+        return CsvFile(path)
     if not found:
         raise StudyError(f"the folder {path} has no Parquet files")
     paths = [path] if path.is_dir() else found
@@ -104,7 +107,7 @@ class _Part(NamedTuple):
         """Return the records with some columns, in the types given."""
         own = self.schema
         made = [
-            _cast(pl.col(name), own[name], wanted).alias(name)
+            _cast(selectors.by_name(name), own[name], wanted).alias(name)
             if name in own
             else pl.lit(_value(self.values[name], of_folders[name]), dtype=wanted).alias(name)
             for name, wanted in columns.items()
@@ -113,17 +116,13 @@ class _Part(NamedTuple):
 
 
 class Dataset:
-    """Records in many Parquet files of the same columns; `paths` are the folder or the files that were asked for."""
+    """Records in Parquet files of the same columns; `paths` are the folder or the files that were asked for."""
 
-    def __init__(self, name: str, parts: list[_Part], paths: list[Path]) -> None:
+    def __init__(self, name: str, parts: list[_Part], paths: list[Path], *, is_folder: bool = True) -> None:
         self.name = name
         self.parts = parts
         self.paths = paths
-
-    @classmethod
-    def of(cls, file: File) -> Dataset:
-        """Return a Parquet file as a data set of one, whose records can be counted without being read."""
-        return cls(file.name, [_Part(str(file.path), {})], file.paths)
+        self.is_folder = is_folder  # and no single file
 
     @cached_property
     def _schemas(self) -> list[dict[str, Any]]:
@@ -186,9 +185,7 @@ class Dataset:
             with readable(part.path):
                 frames.append(part.scan(types, self._of_folders).collect())
         frame = pl.concat(frames)
-        if not frame.height:
-            raise StudyError(f"{self.name} has no records")
-        return frame
+        return with_records(frame if self.is_folder else without_blanks(frame), self.name)
 
     def batches(self, size: int, without: Iterable[str] = (), only: int | None = None) -> Iterator[pl.DataFrame]:
         """Return the records some at a time, but for some columns, in the order of the files; or those of one file."""

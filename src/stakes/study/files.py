@@ -21,7 +21,8 @@ from stakes.exceptions import StudyError
 from stakes.study.csv_records import check_quotes, csv_records, separator_of
 
 __all__ = [
-    "KINDS", "File", "as_kind", "check_finite", "conform", "frame_batches", "kind_of", "kinds_of", "readable", "tidy",
+    "KINDS", "CsvFile", "as_kind", "check_finite", "conform", "frame_batches", "is_parquet", "kind_of", "kinds_of",
+    "readable", "tidy", "with_records", "without_blanks",
 ]  # fmt: skip
 
 # What stands for a missing number in files. In a column of texts these are texts like any other.
@@ -48,8 +49,10 @@ CASTS = {("boolean", "number"), ("number", "boolean"), ("date", "datetime"), ("d
 # Reading
 
 
-class File:
-    """Records in one file, CSV or Parquet."""
+class CsvFile:
+    """Records in a CSV file."""
+
+    is_folder = False
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -59,45 +62,40 @@ class File:
     @property
     def columns(self) -> list[str]:
         """The names of the columns."""
-        path = self.path
-        with readable(path):
-            return [*pl.scan_parquet(path, glob=False).collect_schema()] if _is_parquet(path) else _csv_layout(path)[1]
+        with readable(self.path):
+            return _csv_layout(self.path)[1]
 
     def read(self, without: Iterable[str] = ()) -> pl.DataFrame:
-        """Return all records, and all columns: a single file is read at once."""
+        """Return all records, but for some columns."""
         path = self.path
         with readable(path):
-            if _is_parquet(path):
-                frame = pl.read_parquet(path, glob=False)
-            else:
-                separator, names = _csv_layout(path)
-                with _open(path) as file:
-                    check_quotes(file, path.name)
-                # Types by the whole file: a text in the last line must not come as a surprise.
-                frame = pl.read_csv(
-                    path, separator=separator, infer_schema_length=None, try_parse_dates=True, glob=False
-                )
-                frame.columns = names  # with quotes as they are meant
-        if frame.width:  # blank lines are no records
-            frame = frame.filter(~pl.all_horizontal(pl.all().is_null()))
-        if not frame.height:
-            raise StudyError(f"{path.name} has no records")
-        for name in frame.columns:
-            if name == "*" or (name.startswith("^") and name.endswith("$")):
-                raise StudyError(f"{path.name} has a column {name!r}, which polars takes for a pattern: rename it")
-        return frame
+            separator, names = _csv_layout(path)
+            with _open(path) as file:
+                check_quotes(file, path.name)
+            # Types by the whole file: a text in the last line must not come as a surprise.
+            frame = pl.read_csv(path, separator=separator, infer_schema_length=None, try_parse_dates=True, glob=False)
+            frame.columns = names  # with quotes as they are meant
+        return with_records(without_blanks(frame), path.name).drop(without)
 
     def batches(self, size: int, without: Iterable[str] = ()) -> Iterator[pl.DataFrame]:
-        """Return the records some at a time, with all columns; those of a CSV file as texts.
+        """Return the records some at a time, all columns as texts: `conform` makes of them what a model expects."""
+        with readable(self.path):
+            yield from _csv_batches(self.path, size)
 
-        `conform` makes of them what a model expects.
-        """
-        path = self.path
-        with readable(path):
-            if _is_parquet(path):
-                yield from frame_batches(pl.scan_parquet(path, glob=False), size)
-            else:
-                yield from _csv_batches(path, size)
+
+def without_blanks(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return the records that have any value."""
+    return frame.filter(~pl.all_horizontal(pl.all().is_null())) if frame.width else frame
+
+
+def with_records(frame: pl.DataFrame, source: str) -> pl.DataFrame:
+    """Return a frame that has records, and columns that can be used by their names."""
+    if not frame.height:
+        raise StudyError(f"{source} has no records")
+    for name in frame.columns:
+        if name == "*" or (name.startswith("^") and name.endswith("$")):
+            raise StudyError(f"{source} has a column {name!r}, which polars takes for a pattern: rename it")
+    return frame
 
 
 def frame_batches(records: pl.LazyFrame, size: int) -> Iterator[pl.DataFrame]:
@@ -142,9 +140,9 @@ def _open(path: Path) -> IO[bytes]:
     return gzip.open(path) if packed else open(path, "rb")  # type: ignore[return-value]
 
 
-def _is_parquet(path: Path) -> bool:
+def is_parquet(path: Path) -> bool:
     """Return whether a file is in the Parquet format, by its content."""
-    with open(path, "rb") as file:
+    with readable(path), open(path, "rb") as file:
         return file.read(4) == b"PAR1"
 
 
