@@ -1,4 +1,4 @@
-"""Arithmetic over columns, such as ``12 * MonthlyCharges``.
+"""Arithmetic over columns, such as ``12 * MonthlyCharges``, by which costs are told.
 
 Expressions come from command lines. Their text is split into numbers, columns, functions and signs, and anything else
 is refused; Python's own parser then finds the order of operations, in a text in which names stand for the numbers and
@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from stakes.exceptions import StudyError
 
-__all__ = ["Expression", "did_you_mean", "in_records", "parse"]
+__all__ = ["Expression", "cost_formulas", "did_you_mean", "in_records", "parse"]
 
 # Far beyond any formula of costs, and far below what would exhaust a stack.
 MAX_LENGTH = 500
@@ -82,6 +82,19 @@ class Expression:
         self._refuse(np.isinf(value), "too large a number", first_record)
         return value if self.columns else float(value)
 
+    def cost_of(self, frame: pl.DataFrame, *, first_record: int = 1) -> Value:
+        """Return the value as `evaluate` does; a cost must not be negative."""
+        value = self.evaluate(frame, first_record=first_record)
+        self.refuse_negative(value, first_record)
+        return value
+
+    def refuse_negative(self, value: Value, first_record: int = 1) -> None:
+        """Raise an error that names the first records with a negative cost; missing ones are none."""
+        negative = np.asarray(value) < 0
+        if negative.any():
+            why = f"a negative cost ({np.atleast_1d(value)[negative.argmax()]:g})"
+            self._refuse(negative, why, first_record, ": check its sign, or write greatest(..., 0)")
+
     def _compute(self, node: ast.expr, inputs: dict[str, NDArray[np.float64]], first_record: int) -> Any:
         def of(part: ast.expr) -> Any:
             return self._compute(part, inputs, first_record)
@@ -117,10 +130,10 @@ class Expression:
             return "not a number"
         return f"{' and '.join(blank)} missing (what is known only afterwards is named to a study by --after)"
 
-    def _refuse(self, where: NDArray[np.bool_], why: str, first_record: int) -> None:
+    def _refuse(self, where: NDArray[np.bool_], why: str, first_record: int, way_out: str = "") -> None:
         if where.any():
             in_which = f" in {in_records(np.flatnonzero(where), first_record)}" if where.ndim else ""
-            self._fail(why + in_which)
+            self._fail(why + in_which + way_out)
 
     def _fail(self, why: str) -> NoReturn:
         raise StudyError(f"{self.what} {self.text!r}: {why}")
@@ -140,6 +153,12 @@ def did_you_mean(name: str, names: Iterable[str]) -> str:
         return f": did you mean {' or '.join(map(repr, near))}?"
     first = ", ".join(map(repr, list(by_lower.values())[::-1][:10]))
     return f": the columns are {first}" + ("..." if len(by_lower) > 10 else "")
+
+
+def cost_formulas(fp_cost: str | float | None, fn_cost: str | float | None) -> dict[str, Expression]:
+    """Read the formulas of the costs that are given."""
+    given = {"fp_cost": fp_cost, "fn_cost": fn_cost}
+    return {name: parse(cost, what=f"--{name.replace('_', '-')}") for name, cost in given.items() if cost is not None}
 
 
 def parse(expression: str | float, *, what: str) -> Expression:

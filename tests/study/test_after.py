@@ -11,12 +11,12 @@ import polars as pl
 import pytest
 
 from stakes import CostBaggingClassifier, Costs
+from stakes._expressions import cost_formulas
 from stakes.datasets import make_donors
 from stakes.exceptions import ModelFileError, StudyError
 from stakes.persist import dumps, load, loads, read_info
 from stakes.study.after import AfterCosts
 from stakes.study.apply import apply_model
-from stakes.study.cost_formulas import cost_formulas
 from stakes.study.data import StudyData, load_data
 from stakes.study.folds import Folds, forward_folds, random_folds
 from stakes.study.plan import Config

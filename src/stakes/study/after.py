@@ -22,7 +22,6 @@ from stakes._regression import amount_regressor
 from stakes._typing import Bools, Floats, Indices
 from stakes.costs import Costs
 from stakes.exceptions import CostsError, StudyError
-from stakes.study.cost_formulas import refuse_negative
 from stakes.study.folds import ONLY_TRAINS, Folds
 
 __all__ = ["AfterCosts"]
@@ -51,7 +50,7 @@ class AfterCosts:
                     raise StudyError(
                         f"{formula.what} {formula.text!r} is not known of any record that it is charged to"
                     )
-            refuse_negative(formula, value)
+            formula.refuse_negative(value)
             found[name] = value
         return found
 

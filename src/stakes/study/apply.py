@@ -17,13 +17,12 @@ import polars as pl
 from joblib import cpu_count
 
 from stakes._atomic import complete_folder, is_stream
-from stakes._expressions import Expression, did_you_mean
+from stakes._expressions import Expression, cost_formulas, did_you_mean
 from stakes._typing import Floats
 from stakes.costs import Costs
 from stakes.delivered import DeliveredClassifier
 from stakes.exceptions import ColumnTypeWarning, CostsNeededError, StudyError
 from stakes.persist import load, read_info
-from stakes.study.cost_formulas import cost_formulas, evaluate_cost
 from stakes.study.dataset import Dataset, open_records
 from stakes.study.drift import Watch, is_profile
 from stakes.study.files import KINDS, CsvFile, check_finite, conform
@@ -302,7 +301,7 @@ class _Task:
         """Return a cost of the records: by what is known of them, or by estimates."""
         cost = self.costs[name]
         if self.after.isdisjoint(cost.columns):
-            return evaluate_cost(cost, records, first_record=first_record)
+            return cost.cost_of(records, first_record=first_record)
         foreseen: Floats = self.model.foresee(name, records, formula=cost.text, first_record=first_record)
         return foreseen
 

@@ -10,9 +10,9 @@ import numpy as np
 import polars as pl
 
 from stakes._dates import sources_of
+from stakes._expressions import cost_formulas
 from stakes._typing import Bools, Indices
 from stakes.exceptions import StudyError
-from stakes.study.cost_formulas import cost_formulas
 from stakes.study.drift import Watch, profile
 from stakes.study.leaks import leaks
 

@@ -14,13 +14,12 @@ import numpy as np
 import polars as pl
 
 from stakes._dates import parts_of, with_parts
-from stakes._expressions import Expression, did_you_mean, in_records
+from stakes._expressions import Expression, cost_formulas, did_you_mean, in_records
 from stakes._typing import Bools, Indices, Ints
 from stakes.costs import Costs
 from stakes.exceptions import StudyError
 from stakes.study.after import AfterCosts
 from stakes.study.check import NOTE, WARNING, Check, few_records, identity
-from stakes.study.cost_formulas import cost_formulas, evaluate_cost
 from stakes.study.dataset import Dataset, is_url, open_records
 from stakes.study.files import CsvFile, check_finite, kinds_of, tidy
 from stakes.study.folds import Folds, cut_in_time, divide, forward_folds, random_folds
@@ -506,7 +505,7 @@ def _costs(
         after = AfterCosts(_cost_columns(frame, formulas), tuple(afterwards), formulas)
         costs = after.charged(positive)
     else:
-        costs = Costs(fp=evaluate_cost(fp_cost, frame), fn=evaluate_cost(fn_cost, frame))
+        costs = Costs(fp=fp_cost.cost_of(frame), fn=fn_cost.cost_of(frame))
     if not np.any(costs.fp) and not np.any(costs.fn):
         raise StudyError(f"--fp-cost {fp_cost.text!r} and --fn-cost {fn_cost.text!r} are 0: no mistake costs anything")
     return costs, after

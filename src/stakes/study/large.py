@@ -30,11 +30,11 @@ from joblib import cpu_count
 import stakes
 from stakes._atomic import complete_folder
 from stakes._dates import with_parts
+from stakes._expressions import cost_formulas
 from stakes._typing import Bools, Floats, Indices, Uint64s
 from stakes.costs import Costs
 from stakes.exceptions import StudyError
 from stakes.pool import Pool, PoolWriter
-from stakes.study.cost_formulas import cost_formulas, evaluate_cost
 from stakes.study.dataset import Dataset
 from stakes.study.files import check_finite, conform
 from stakes.study.store import BINS_MARK
@@ -249,7 +249,7 @@ def _write_pool(source: Source, data: StudyData, binning: Binning, writer: PoolW
         frame = conform(batch, kinds, **told)
         check_finite(frame, **told)
         positive = is_positive(batch.get_column(target), data.labels, target, first_record=first + 1)
-        costs = [evaluate_cost(cost, frame, first_record=first + 1) for cost in formulas.values()] or [1.0, 1.0]
+        costs = [cost.cost_of(frame, first_record=first + 1) for cost in formulas.values()] or [1.0, 1.0]
         features = with_parts(nw.from_native(frame), data.frame.columns).select(data.frame.columns).to_native()
         rows = np.flatnonzero(part == POOL)
         bins = binning.transform(table_of(features))[rows]
