@@ -48,13 +48,9 @@ def with_parts(frame: nw.DataFrame[Any], names: Iterable[str]) -> nw.DataFrame[A
     for name in names:
         if name in frame.columns or not (sources := sources_of(name)):
             continue
-        if all(source in frame.columns and _is_date(frame.schema[source]) for source in sources):
+        if all(isinstance(frame.schema.get(source), nw.Date | nw.Datetime) for source in sources):
             made.append(_part(name).alias(name))
     return frame.with_columns(*made) if made else frame
-
-
-def _is_date(dtype: Any) -> bool:
-    return isinstance(dtype, nw.Date | nw.Datetime)
 
 
 def _part(name: str) -> nw.Expr:

@@ -80,7 +80,13 @@ class CsvFile:
     def batches(self, size: int, without: Iterable[str] = ()) -> Iterator[pl.DataFrame]:
         """Return the records some at a time, all columns as texts: `conform` makes of them what a model expects."""
         with readable(self.path):
-            yield from _csv_batches(self.path, size)
+            separator, names = _csv_layout(self.path)
+            schema = dict.fromkeys(names, pl.String)
+            with _open(self.path) as file:
+                records = (record for record in csv_records(file, self.name) if record.strip())  # blank lines are none
+                next(records)  # the header
+                while content := b"".join(islice(records, size)):
+                    yield pl.read_csv(io.BytesIO(content), separator=separator, has_header=False, schema=schema)
 
 
 def without_blanks(frame: pl.DataFrame) -> pl.DataFrame:
@@ -103,16 +109,6 @@ def frame_batches(records: pl.LazyFrame, size: int) -> Iterator[pl.DataFrame]:
     n = records.select(pl.len()).collect().item()
     for start in range(0, n, GROUP):
         yield from records.slice(start, GROUP).collect().iter_slices(size)
-
-
-def _csv_batches(path: Path, size: int) -> Iterator[pl.DataFrame]:
-    separator, names = _csv_layout(path)
-    schema = dict.fromkeys(names, pl.String)
-    with _open(path) as file:
-        records = (record for record in csv_records(file, path.name) if record.strip())  # blank lines are none
-        next(records)  # the header
-        while content := b"".join(islice(records, size)):
-            yield pl.read_csv(io.BytesIO(content), separator=separator, has_header=False, schema=schema)
 
 
 def _csv_layout(path: Path) -> tuple[str, list[str]]:
