@@ -96,10 +96,10 @@ def test_smote_that_finds_no_complete_record_is_left_out_and_said(tmp_path: Path
 
 
 def test_a_method_that_refuses_the_data_does_not_end_the_study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    def run_or_fail(data: StudyData, config: Config, unit: Unit, ratios: tuple[str, ...]) -> UnitResult:
+    def run_or_fail(data: StudyData, config: Config, unit: Unit) -> UnitResult:
         if unit.method in failing:
             raise ValueError("worse than random")
-        return run_unit(data, config, unit, ratios)
+        return run_unit(data, config, unit)
 
     monkeypatch.setattr(study_module, "run_unit", run_or_fail)
     failing = ["rf"]

@@ -102,6 +102,7 @@ class Unit:
     train_costs: str  # a setting of `Config`, or "none" for methods that train without costs
     members: tuple[str, ...]  # how members may vote, "label", "cost", "tuned": dm- stands for the last two
     tree: str | None = None  # one of TREES, where several sizes are tried
+    decision_costs: tuple[str, ...] = (REAL,)  # what is decided by: the costs of the data, or pairs
 
     @property
     def key(self) -> str:
@@ -141,13 +142,16 @@ def plan_units(config: Config, ratios: Sequence[str] = ()) -> list[Unit]:
     units = []
     for repeat in range(config.repeats):
         for method, members in wanted.items():
-            units += [
-                Unit(repeat, method.name, setting, members, tree)
-                for setting in settings_for(method, settings)
-                for tree in SIZES.get(method.name, (None,))
-            ]
+            for setting in settings_for(method, settings):
+                # What is trained without costs is trained once for all pairs.
+                decide = (REAL,) if not ratios else tuple(ratios) if setting == "none" else (setting,)
+                units += [
+                    Unit(repeat, method.name, setting, members, tree, decide)
+                    for tree in SIZES.get(method.name, (None,))
+                ]
         if ratios:
-            units += [Unit(repeat, peer, "none", ("label",)) for peer in list_methods().filter(name="imblearn-*").names]
+            peers = list_methods().filter(name="imblearn-*").names
+            units += [Unit(repeat, peer, "none", ("label",), decision_costs=tuple(ratios)) for peer in peers]
     return units
 
 

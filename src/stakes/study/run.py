@@ -33,7 +33,7 @@ from stakes.study.columns import OUT_OF_FOLD, TEST, follows_costs, pack, pack_sc
 from stakes.study.data import StudyData
 from stakes.study.folds import Folds
 from stakes.study.judging import Read, make_table
-from stakes.study.plan import REAL, TREES, Config, Unit, family_of, training_costs
+from stakes.study.plan import TREES, Config, Unit, family_of, training_costs
 from stakes.study.prices import Paid
 from stakes.table import table_of
 from stakes.tree.binning import Binned, Binning
@@ -193,18 +193,15 @@ def _by_class_means(unit: Unit) -> bool:
 _CONSTANT = frozenset(list_methods().filter(costs="constant").names)
 
 
-def run_unit(data: StudyData, config: Config, unit: Unit, ratios: Sequence[str] = ()) -> UnitResult:
+def run_unit(data: StudyData, config: Config, unit: Unit) -> UnitResult:
     """Train the ensemble of a unit in every fold and on all learning records, and return a row for each decision.
 
-    `ratios` are pairs of costs to decide by, where the data has none. The model is that of the first repeat; other
-    repeats have none, and no figures on the test records.
+    The model is that of the first repeat; other repeats have none, and no figures on the test records.
     """
     prepared = prepare(data, config, unit.repeat)
     folds = data.folds(config.folds, repeat=unit.repeat, seed=config.seed)
-    settings = _decision_costs(unit, ratios)
-    # Methods that train without costs are trained once for all pairs of costs.
-    trained_by = prepared.priced(settings[0])
-    run = _Run(config, unit, folds, prepared, settings)
+    run = _Run(config, unit, folds, prepared)
+    trained_by = run.prepared[unit.decision_costs[0]]
     # A model that is trained on no learning record judges them all.
     whole = fit_unit(config, unit, trained_by) if prepared.sample is not None else None
     for k in range(len(folds)):
@@ -216,24 +213,16 @@ def run_unit(data: StudyData, config: Config, unit: Unit, ratios: Sequence[str] 
     return UnitResult(run.table(), whole)
 
 
-def _decision_costs(unit: Unit, ratios: Sequence[str]) -> list[str]:
-    """Return the costs to decide by: the real ones, or those trained by, or all that are tried."""
-    if not ratios:
-        return [REAL]
-    return list(ratios) if unit.train_costs == "none" else [unit.train_costs]
-
-
 class _Run:
     """The scores of a unit's models, as they come in, and what decisions make of them."""
 
-    def __init__(self, config: Config, unit: Unit, folds: Folds, prepared: Prepared, settings: list[str]) -> None:
+    def __init__(self, config: Config, unit: Unit, folds: Folds, prepared: Prepared) -> None:
         self.config = config
         self.unit = unit
         self.folds = folds
-        self.settings = settings
-        self.prepared = {setting: prepared.priced(setting) for setting in settings}
+        self.prepared = {setting: prepared.priced(setting) for setting in unit.decision_costs}
         self.decisions: list[Decision] = []
-        self.parts: dict[str, list[Readings]] = {setting: [] for setting in settings}
+        self.parts: dict[str, list[Readings]] = {setting: [] for setting in self.prepared}
         self.test: dict[str, Readings] = {}
         self.paid: dict[str, Paid] = {}
 
@@ -280,7 +269,7 @@ class _Run:
 
     def table(self) -> pl.DataFrame:
         """Return a row for each decision and setting of costs."""
-        return pl.concat([self._table(setting) for setting in self.settings])
+        return pl.concat([self._table(setting) for setting in self.prepared])
 
     def _table(self, setting: str) -> pl.DataFrame:
         judged = self.folds.all_judged

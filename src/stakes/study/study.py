@@ -301,7 +301,7 @@ class Study:
         missing = [unit for unit in by_promise(self.units) if unit.key not in results]
         if missing:
             tell_before_growing()  # once, and not by every process
-        tasks = ((self.config, unit, self.ratios) for unit in self._in_time(missing))
+        tasks = ((self.config, unit) for unit in self._in_time(missing))
         for done in Workers(self.jobs, self.dask).map(_run_named, self.data, tasks) if missing else ():
             if done.failure:
                 failed[done.unit.method] = done.failure
@@ -366,10 +366,10 @@ class _Done(NamedTuple):
 
 
 @one_blas_thread
-def _run_named(data: StudyData, config: Config, unit: Unit, ratios: tuple[str, ...]) -> _Done:
+def _run_named(data: StudyData, config: Config, unit: Unit) -> _Done:
     started = time.monotonic()
     try:
-        rows, model = run_unit(data, config, unit, ratios)
+        rows, model = run_unit(data, config, unit)
     except ValueError as error:  # a method may refuse some data, as SMOTE missing numbers: no reason to end a study
         return _Done(unit, pl.DataFrame(), None, time.monotonic() - started, failure=str(error))
     try:
