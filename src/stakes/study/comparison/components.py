@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -70,26 +69,27 @@ def components_of(sources: Sequence[Source], measure: str, seed: int = 0) -> lis
     if not design:
         return []
     number = np.unique(table["data"].to_numpy(), return_inverse=True)[1]
-    parts = [np.flatnonzero(number == k) for k in range(int(number.max()) + 1)]
+    n_sets = int(number.max()) + 1
     # A data set's contribution to the normal equations: to draw a data set again is to add it again.
     X = np.column_stack([np.ones(len(table)), *(columns for _, (_, columns) in design), table["rank"].to_numpy()])
-    moments = np.stack([some.T @ some for some in (X[rows] for rows in parts)])
+    moments = np.stack([some.T @ some for some in (X[number == k] for k in range(n_sets))])
     ends = np.cumsum([1, *(columns.shape[1] for _, (_, columns) in design)])
     slices = [slice(start, end) for start, end in pairwise(ends)]
     rng = np.random.default_rng(seed)
-    drawn = [np.bincount(rng.integers(len(parts), size=len(parts)), minlength=len(parts)) for _ in range(DRAWS)]
-    found = _explain(moments.sum(axis=0), slices)
+    drawn = [np.bincount(rng.integers(n_sets, size=n_sets), minlength=n_sets) for _ in range(DRAWS)]
+    shares, ranks = _explain(moments.sum(axis=0), slices)
     again = [_explain(np.tensordot(times, moments, axes=1), slices) for times in drawn]
+    share_ends = np.quantile([each for each, _ in again], INTERVAL, axis=0)
+    rank_ends = np.quantile([each for _, each in again], INTERVAL, axis=0)
     made = []
     for c, (name, (levels, columns)) in enumerate(design):
-        shares = np.quantile([each.shares[c] for each in again], INTERVAL)
-        ranks = np.quantile([each.levels[c] for each in again], INTERVAL, axis=0)
-        counts = columns.sum(axis=0).astype(int)
+        counts, own, ends = columns.sum(axis=0).astype(int), ranks[slices[c]], rank_ends[:, slices[c]]
         rows = [
-            Level(str(levels[i]), int(counts[i]), float(found.levels[c][i]), float(ranks[0, i]), float(ranks[1, i]))
-            for i in np.argsort(found.levels[c], kind="stable")
+            Level(levels[i], int(counts[i]), float(own[i]), float(ends[0, i]), float(ends[1, i]))
+            for i in np.argsort(own, kind="stable")
         ]
-        made.append(Component(name, COMPONENTS[name], found.shares[c], float(shares[0]), float(shares[1]), rows))
+        low, high = share_ends[:, c].tolist()
+        made.append(Component(name, COMPONENTS[name], float(shares[c]), low, high, rows))
     return sorted(made, key=lambda component: -component.share)
 
 
@@ -104,20 +104,14 @@ def _models(sources: Sequence[Source], measure: str) -> pl.DataFrame:
         rows = source.results.filter(pl.col(column).is_not_null(), pl.col("method").is_in(list(known)))
         place = rankdata(sign * rows[column].to_numpy())
         methods = [known[name] for name in rows["method"]]
-        tables.append(
-            rows.select(
-                pl.lit(source.data).alias("data"),
-                pl.Series("rank", (place - 1) / max(1, len(rows) - 1)),
-                pl.Series("ensemble", [_ensemble(method.name, method.family) for method in methods]),
-                pl.Series("sampling", [str(method.make.own.get("sampling") or "none") for method in methods]),
-                pl.Series("when", [" and ".join(method.when) or "not" for method in methods]),
-                *(
-                    pl.col(name).fill_null("none")
-                    for name in COMPONENTS
-                    if name not in ("ensemble", "sampling", "when")
-                ),
-            )
+        told = rows.with_columns(
+            data=pl.lit(source.data),
+            rank=pl.Series((place - 1) / max(1, len(rows) - 1)),
+            ensemble=pl.Series([_ensemble(method.name, method.family) for method in methods]),
+            sampling=pl.Series([str(method.make.own.get("sampling") or "none") for method in methods]),
+            when=pl.Series([" and ".join(method.when) or "not" for method in methods]),
         )
+        tables.append(told.select("data", "rank", pl.col(list(COMPONENTS)).fill_null("none")))
     return pl.concat(tables)
 
 
@@ -134,26 +128,19 @@ def _indicators(values: pl.Series) -> tuple[list[str], Floats]:
     return levels, np.column_stack([(values == level).to_numpy() for level in levels]).astype(np.float64)
 
 
-class _Explained(NamedTuple):
-    shares: list[float]
-    levels: list[Floats]
-
-
-def _explain(moments: Floats, slices: list[slice]) -> _Explained:
-    """Return the share of variation that each component adds to the others, and the mean ranks of its levels."""
+def _explain(moments: Floats, slices: list[slice]) -> tuple[Floats, Floats]:
+    """Return the share of variation that each component adds to the others, and the mean ranks of all levels."""
     n, total = moments[0, 0], moments[-1, -1]
     variation = total - moments[0, -1] ** 2 / n
     everything = np.arange(moments.shape[0] - 1)
     full = _residual(moments, everything)
-    coefficients = _solve(moments, everything)
-    mean = moments[0, -1] / n
-    shares, levels = [], []
+    ranks = _solve(moments, everything)
+    shares = []
     for part in slices:
         without = np.setdiff1d(everything, np.arange(part.start, part.stop))
-        shares.append(float(max(0.0, _residual(moments, without) - full) / variation) if variation > 0 else 0.0)
-        own, weight = coefficients[part], moments[0, part] / n
-        levels.append(mean + own - weight @ own)  # others at their averages
-    return _Explained(shares, levels)
+        shares.append(max(0.0, _residual(moments, without) - full) / variation if variation > 0 else 0.0)
+        ranks[part] += (moments[0, -1] - moments[0, part] @ ranks[part]) / n  # others at their averages
+    return np.array(shares), ranks
 
 
 def _solve(moments: Floats, columns: np.ndarray) -> Floats:

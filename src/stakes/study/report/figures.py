@@ -45,16 +45,16 @@ def cost_figure(curves: Sequence[Curve]) -> Figure | None:
     worth_seeing = [threshold_of(curve) for curve in curves]
     tops = []
 
-    def lines(model: int, curve: Curve) -> list[Line]:
+    def lines(curve: Curve) -> list[Line]:
         points = points_of(curve, "cost_curve", "threshold", "cost")
-        drawn = [_line(model, curve, points, steps=True)]
+        drawn = [_line(points, steps=True)]
         used = threshold_of(curve)
         if points:
             # Acting on all and on none are the ends. Twice the cheaper of them is high enough.
             tops.append(2 * min(points[0][1], points[-1][1]))
             worth_seeing.append(min(points, key=lambda point: point[1])[0])
             if used is not None:
-                drawn.append(_dot(model, curve, used, curve["cost"]))
+                drawn.append(_line([(used, curve["cost"])], dot=True))
         return drawn
 
     drawn = _models(curves, lines)
@@ -75,10 +75,11 @@ def threshold_of(curve: Curve) -> float | None:
 def roc_figure(curves: Sequence[Curve], iso_cost: dict[str, Any] | None) -> Figure | None:
     """Return the ROC curves with the points where the models operate, and lines of equal cost through them."""
 
-    def lines(model: int, curve: Curve) -> list[Line]:
-        drawn = [_line(model, curve, points_of(curve, "roc", "fpr", "tpr"))]
-        point = curve.get("point")
-        return [*drawn, _dot(model, curve, point["fpr"], point["tpr"])] if point else drawn
+    def lines(curve: Curve) -> list[Line]:
+        drawn = [_line(points_of(curve, "roc", "fpr", "tpr"))]
+        if point := curve.get("point"):
+            drawn.append(_line([(point["fpr"], point["tpr"])], dot=True))
+        return drawn
 
     used = [curve["point"]["fpr"] for curve in curves if curve.get("point")]
     return _figure(
@@ -90,21 +91,25 @@ def roc_figure(curves: Sequence[Curve], iso_cost: dict[str, Any] | None) -> Figu
 
 
 def _equal_cost(line: dict[str, Any]) -> Line:
-    drawn = _reference(zip(line["fpr"], line["tpr"], strict=True), "dotted")
-    return drawn | {"name": f"all points here cost about {money(line['cost'])}"}
+    name = f"all points here cost about {money(line['cost'])}"
+    return _reference(zip(line["fpr"], line["tpr"], strict=True), "dotted", name=name)
 
 
 def gain_figure(curves: Sequence[Curve], max_acted: float | None = None) -> Figure | None:
     """Return what is saved by acting on more and more records, those with the highest scores first."""
     points = [points_of(curve, "gain", "share", "saving") for curve in curves]
     end = _end([max_acted, *(max(shown, key=lambda point: point[1])[0] for shown in points if shown)])
-    lines = _models(curves, lambda i, curve: [_line(i, curve, [point for point in points[i] if point[0] <= end])])
-    heights = [0.0, *(y for line in lines for _, y in line["points"])]
+
+    def lines(curve: Curve) -> list[Line]:
+        return [_line(point for point in points_of(curve, "gain", "share", "saving") if point[0] <= end)]
+
+    drawn = _models(curves, lines)
+    heights = [0.0, *(y for line in drawn for _, y in line["points"])]
     # What is lost by acting on nearly all needs no more room than what can be saved.
     low, high = max(min(heights), -max(heights)) if max(heights) > 0 else min(heights), max(heights)
     limit = [] if max_acted is None else [_reference([(max_acted, low), (max_acted, high)], "dashed")]
     return _figure(
-        lines,
+        drawn,
         x=_axis("Share of the records acted on", "acting on", [0, end], unit="share"),
         y=_axis("Saved against acting on none", "saves", [low, high], unit="money"),
         behind=limit,
@@ -115,12 +120,12 @@ def reliability_figure(curves: Sequence[Curve]) -> Figure | None:
     """Return how often records turned out positive that were said to be so with some probability."""
     shares: list[float] = []
 
-    def lines(model: int, curve: Curve) -> list[Line]:
+    def lines(curve: Curve) -> list[Line]:
         points = points_of(curve, "reliability", "predicted", "observed", "count")
         shares.extend(share for point in points for share in point[:2])
-        largest = max((n for _, _, n in points), default=1)
-        sizes = [round(2 + 3 * math.sqrt(n / largest), 1) for _, _, n in points]
-        return [_line(model, curve, points) | {"sizes": sizes, "counts": [n for _, _, n in points]}]
+        counts = [n for _, _, n in points]
+        sizes = [round(2 + 3 * math.sqrt(n / max(counts)), 1) for n in counts]
+        return [_line(points, sizes=sizes, counts=counts)]
 
     drawn = _models(curves, lines)
     end = min(1.0, 1.1 * max(shares, default=1.0))
@@ -145,9 +150,10 @@ def _end(worth_seeing: Iterable[float | None]) -> float:
     return _short(largest / SMALL) if 0 < largest < SMALL else 1.0
 
 
-def _models(curves: Sequence[Curve], lines: Callable[[int, Curve], list[Line]]) -> list[Line]:
+def _models(curves: Sequence[Curve], lines: Callable[[Curve], list[Line]]) -> list[Line]:
     """Return the lines of all models that have points: last to first, so that the chosen model lies on top."""
-    return [line for i, curve in reversed(list(enumerate(curves))) for line in lines(i, curve) if line["points"]]
+    numbered = reversed(list(enumerate(curves)))
+    return [line | {"model": i, "name": c["name"]} for i, c in numbered for line in lines(c) if line["points"]]
 
 
 def _figure(models: list[Line], *, x: Line, y: Line, behind: Sequence[Line] = ()) -> Figure | None:
@@ -160,17 +166,12 @@ def _axis(title: str, words: str, limits: Sequence[float], unit: str = "number")
     return {"title": title, "words": words, "range": [*map(_short, limits)], "unit": unit}
 
 
-def _line(model: int, curve: Curve, points: Points, *, steps: bool = False) -> Line:
-    drawn = [[_short(x), _short(y)] for x, y, *_ in points]
-    return {"model": model, "name": curve["name"], "steps": steps, "points": drawn}
+def _line(points: Iterable[tuple[float, ...]], **about: Any) -> Line:
+    return about | {"points": [[_short(x), _short(y)] for x, y, *_ in points]}
 
 
-def _dot(model: int, curve: Curve, x: float, y: float) -> Line:
-    return {"model": model, "name": curve["name"], "dot": True, "points": [[_short(x), _short(y)]]}
-
-
-def _reference(points: Iterable[tuple[float, float]], style: str) -> Line:
-    return {"model": None, "style": style, "points": [[_short(x), _short(y)] for x, y in points]}
+def _reference(points: Iterable[tuple[float, float]], style: str, **about: Any) -> Line:
+    return _line(points, model=None, style=style, **about)
 
 
 def _short(value: float) -> float:
