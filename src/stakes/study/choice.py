@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -164,6 +164,7 @@ class Choice(NamedTuple):
     optimism: float  # how much less than expected its out-of-fold loss is
 
 
+@dataclass(frozen=True, eq=False)
 class Rule:
     """How to choose, on any records: on all of them, and in the same way on those that the bootstrap draws.
 
@@ -174,25 +175,17 @@ class Rule:
 
     Without a reference the choice is the best candidate that follows costs, unless another one is better beyond noise;
     and in its place the simplest one that is as good within noise.
-
-    `follows` tells which candidates follow costs: their decisions change with the costs of the day. `complexity` ranks
-    them: less is simpler. `reference` is the candidate to start from, and `rivals` tells which are rivals.
     """
 
-    def __init__(
-        self,
-        bootstrap: Bootstrap,
-        follows: Bools,
-        complexity: Ints,
-        *,
-        reference: int | None = None,
-        rivals: Bools | None = None,
-    ) -> None:
-        self.follows = follows
-        self.complexity = complexity
-        self.reference = reference
-        self.rivals = np.zeros(follows.size, np.bool_) if rivals is None else rivals
-        self._noise = cache(bootstrap.noise)
+    bootstrap: Bootstrap
+    follows: Bools  # which candidates follow costs: their decisions change with the costs of the day
+    complexity: Ints  # of candidates: less is simpler
+    reference: int | None = None  # the candidate to start from
+    rivals: Bools | bool = False  # which candidates are rivals
+
+    @cached_property
+    def _noise(self) -> Callable[[int], Floats]:
+        return cache(self.bootstrap.noise)
 
     def choose(self, loss: Floats, *, drawn: bool = False) -> int:
         """Return the candidate to recommend, given the losses of all.

@@ -177,13 +177,11 @@ def _wanted(patterns: Sequence[str]) -> dict[Method, tuple[str, ...]]:
         chosen += found
     wanted: dict[Method, tuple[str, ...]] = {}
     for name in methods:
-        if name in chosen and not name.startswith("dm-"):
-            # Members of boosting vote after training as they did in it.
-            wanted[methods[name]] = (methods[name].make.decision.get("member", "label"),)
-    for name in dict.fromkeys(chosen):
-        if name.startswith("dm-"):
+        if name in chosen:
             base = methods[name.removeprefix("dm-")]
-            wanted[base] = (*wanted.get(base, ()), "cost", "tuned")
+            # Members of boosting vote after training as they did in it.
+            members = ("cost", "tuned") if name.startswith("dm-") else (base.make.decision.get("member", "label"),)
+            wanted[base] = (*wanted.get(base, ()), *members)
     return {method: wanted[method] for method in methods.values() if method in wanted}
 
 
