@@ -18,8 +18,9 @@ from stakes.paper.experiment import run_paper
 from stakes.paper.findings import explained
 from stakes.paper.page import values
 from stakes.paper.protocol import APPLICATIONS, PAPER_METHODS
-from stakes.paper.published import DECISION_FIELDS, PUBLISHED
+from stakes.paper.published import PUBLISHED
 from stakes.paper.tables import published_rows, ranking
+from stakes.study.columns import DECISION
 
 SMALL = {"trees": 3, "repeats": 2}
 
@@ -212,7 +213,7 @@ def test_explained_shares_are_those_of_an_analysis_of_variance(churn):
     models = churn.models.filter("like_paper")
     place = models["test_cost_reduction"].rank().to_numpy() / models.height
     for by, share in zip(
-        (("overhead", "method", "train_costs", "trees"), DECISION_FIELDS),
+        (("overhead", "method", "train_costs", "trees"), DECISION),
         explained(churn.application, models),
         strict=True,
     ):

@@ -8,8 +8,8 @@ import polars as pl
 
 from stakes.decision.weights import BY_ERROR
 from stakes.paper.protocol import Application
-from stakes.paper.published import DECISION_FIELDS
 from stakes.paper.tables import best_printed, ranking, shown_value
+from stakes.study.columns import DECISION
 from stakes.study.leaderboard import insensitive
 
 __all__ = ["Finding", "find"]
@@ -37,17 +37,15 @@ def _gap(application: Application, models: pl.DataFrame) -> Finding:
     sentences, holds = [], True
     for limit in application.limits:
         found = {
-            (kind, part): ranking(application, table, limit, part).head(1).to_dicts()
+            (kind, part): _best(application, table, limit, part)
             for kind, table in (("by cost", models), ("plain", insensitive(models)))
             for part in ("test", "validation")
         }
-        if not all(found.values()):
+        value = {key: best for key, best in found.items() if best is not None}
+        if len(value) < len(found):
             sentences.append(f"{_within(limit)}there is no model to compare.")
             holds = False
             continue
-        value = {
-            key: shown_value(application.measure, rows[0][f"test_{application.measure}"]) for key, rows in found.items()
-        }
         gap = value["by cost", "test"] - value["plain", "test"]
         holds &= gap > 0 and value["by cost", "validation"] > value["plain", "validation"]
         printed, plain_printed = best_printed(application.name, limit)
@@ -58,6 +56,13 @@ def _gap(application: Application, models: pl.DataFrame) -> Finding:
             f"and {value['plain', 'validation']:,.2f}."
         )
     return Finding("Cost-sensitive models beat those that ignore costs by far.", holds, sentences)
+
+
+def _best(application: Application, models: pl.DataFrame, limit: float | None, part: str) -> float | None:
+    """Return the figure on test records of the model that is best on a part; None where there is no model."""
+    top = ranking(application, models, limit, part).head(1)
+    figures = [shown_value(application.measure, value) for value in top[f"test_{application.measure}"]]
+    return next(iter(figures), None)
 
 
 def _within(limit: float | None) -> str:
@@ -110,11 +115,8 @@ def _before_or_after(application: Application, models: pl.DataFrame) -> Finding:
     }
     sentences, holds = [], True
     for limit in application.limits:
-        best: dict[str, float] = {}
-        for name, kind in groups.items():
-            top = ranking(application, models.filter(kind), limit, "test").head(1)
-            if top.height:
-                best[name] = shown_value(application.measure, top[f"test_{application.measure}"][0])
+        found = {name: _best(application, models.filter(kind), limit, "test") for name, kind in groups.items()}
+        best = {name: value for name, value in found.items() if value is not None}
         listed = ", ".join(f"{name} {value:,.2f}" for name, value in best.items())
         sentences.append(f"{_within(limit)}the best on test records by when costs act: {listed}.")
         if len(best) < len(groups):
@@ -144,8 +146,8 @@ def explained(application: Application, models: pl.DataFrame) -> tuple[float, fl
     """
     measure = pl.col(f"test_{application.unlimited}")
     rank = measure.rank(descending=application.unlimited == "cost").over("overhead") / pl.len().over("overhead")
-    with_rank = models.select(*ENSEMBLE, *DECISION_FIELDS, rank.alias("place"))
-    return tuple(_between(with_rank, by) for by in (ENSEMBLE, DECISION_FIELDS))  # type: ignore[return-value]
+    with_rank = models.select(*ENSEMBLE, *DECISION, rank.alias("place"))
+    return tuple(_between(with_rank, by) for by in (ENSEMBLE, DECISION))  # type: ignore[return-value]
 
 
 ENSEMBLE = ("overhead", "method", "train_costs", "trees")

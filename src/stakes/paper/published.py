@@ -6,37 +6,35 @@ looked up: `train_costs` "class means" stands for a printed pair such as (5, 119
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any
 
 from stakes.decision.decision import Decision
+from stakes.paper.protocol import APPLICATIONS
 
-__all__ = ["DECISION_FIELDS", "PUBLISHED", "PublishedRow"]
+__all__ = ["PUBLISHED", "PublishedRow"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class PublishedRow:
     """A row of a printed table."""
 
     application: str
-    limit: float | None  # the largest false positive rate of the table
     rank: int | None  # its number in the table; None for the best model that ignores costs
     name: str
-    train_costs: str
-    overhead: float | None  # what a false alarm costs, where several were tried
-    printed_costs: str  # the training costs as printed
     decision: Decision
     figures: dict[str, float]  # by our names of the measures
+    train_costs: str = "none"
+    printed_costs: str = ""  # the training costs as printed
+    limit: float | None = None  # the largest false positive rate of the table
+    overhead: float | None = None  # what a false alarm costs, where several were tried
 
     @property
     def identity(self) -> dict[str, Any]:
         """What to look for in our results."""
-        same = {name: getattr(self.decision, name) for name in DECISION_FIELDS}
         priced = {} if self.overhead is None else {"overhead": self.overhead}
-        return {"name": self.name, "train_costs": self.train_costs, **priced, **same}
-
-
-DECISION_FIELDS = tuple(field.name for field in fields(Decision))
+        return {"name": self.name, "train_costs": self.train_costs, **priced, **asdict(self.decision)}
 
 
 def _dmecc(weight: str, leaf: str = "frequency", threshold: str = "half") -> Decision:
@@ -56,30 +54,28 @@ def _single(leaf: str = "frequency") -> Decision:
     return Decision(output="average", leaf=leaf)
 
 
-def _churn(rank: int | None, name: str, train_costs: str, decision: Decision, *figures: float) -> PublishedRow:
-    printed = "(1, 6)" if train_costs == "1:6" else ""
-    named = dict(zip(("cost_reduction", "tpr", "fpr", "auc"), figures, strict=True))
-    return PublishedRow("churn", None, rank, name, train_costs, None, printed, decision, named)
+def _row(
+    application: str, rank: int | None, name: str, decision: Decision, *printed: float | None, **more: Any
+) -> PublishedRow:
+    """Return a row with its figures in the order of the table."""
+    named = dict(zip(APPLICATIONS[application].shown, printed, strict=True))
+    figures = {measure: figure for measure, figure in named.items() if figure is not None}
+    return PublishedRow(application=application, rank=rank, name=name, decision=decision, figures=figures, **more)
 
 
-def _marketing(rank: int | None, name: str, decision: Decision, *figures: float | None) -> PublishedRow:
-    named = dict(zip(("profit", "roi", "tpr", "fpr", "auc"), figures, strict=True))
-    known = {measure: figure for measure, figure in named.items() if figure is not None}
-    return PublishedRow("marketing", None, rank, name, "none", None, "", decision, known)
+_marketing = partial(_row, "marketing")
+_churn = partial(_row, "churn")
+_churn_by_costs = partial(_churn, train_costs="1:6", printed_costs="(1, 6)")
 
 
 def _fraud(
-    limit: float, rank: int, name: str, overhead: float, fn: str, decision: Decision, *figures: float
+    limit: float, rank: int, name: str, overhead: float, fn: str, decision: Decision, *printed: float
 ) -> PublishedRow:
-    named = dict(zip(("amount_detected", "fpr", "tpr", "auc"), figures, strict=True))
-    train_costs = "record" if fn == "amt" else "class means"
-    return PublishedRow("fraud", limit, rank, name, train_costs, overhead, f"({overhead:g}, {fn})", decision, named)
+    costs = {"train_costs": "record" if fn == "amt" else "class means", "printed_costs": f"({overhead:g}, {fn})"}
+    return _row("fraud", rank, name, decision, *printed, limit=limit, overhead=overhead, **costs)
 
 
-def _fraud_without_costs(limit: float) -> PublishedRow:
-    figures = {"amount_detected": 48.34, "fpr": 0.10, "tpr": 72.00, "auc": 0.903}
-    return PublishedRow("fraud", limit, None, "tree", "none", None, "", _single(), figures)
-
+_fraud_without_costs = partial(_row, "fraud", None, "tree", _single(), 48.34, 0.10, 72.00, 0.903)
 
 MEAN = "119.31"
 
@@ -97,34 +93,34 @@ PUBLISHED: tuple[PublishedRow, ...] = (
     _marketing(10, "dm-rdf", _dmecc("squared_odds", "laplace"), 13654.57, 0.30, 63.40, 69.77, 0.458),
     _marketing(None, "tree", _single("m_estimate"), 94.60, None, 0.20, 0.10, 0.594),
     # Churn: Cost%, TPR, FPR, AUC.
-    _churn(1, "acost", "1:6", _boosted("platt", "cost"), 70.84, 90.70, 44.00, 0.834),
-    _churn(2, "asb", "1:6", _boosted(), 70.84, 90.40, 44.40, 0.839),
-    _churn(3, "asb", "1:6", _boosted("logistic"), 70.84, 90.40, 44.40, 0.839),
-    _churn(4, "ab", "none", _boosted("logistic", "cost"), 70.77, 90.10, 44.20, 0.838),
-    _churn(5, "dm-bg", "none", _dmecc("squared_odds"), 70.61, 91.80, 47.63, 0.811),
-    _churn(6, "dm-bg", "none", _dmecc("squared_odds", "laplace"), 70.58, 92.00, 48.20, 0.811),
-    _churn(7, "dm-bg", "none", _dmecc("exp_odds"), 70.57, 92.00, 48.20, 0.812),
-    _churn(8, "asb", "1:6", _boosted("platt", "cost"), 70.57, 90.10, 44.40, 0.839),
-    _churn(9, "ab", "none", _boosted("platt", "cost"), 70.55, 90.10, 44.60, 0.838),
-    _churn(10, "dm-bg", "none", _dmecc("equal", "laplace"), 70.53, 91.80, 47.87, 0.810),
-    _churn(None, "ab", "none", _boosted("platt"), 51.04, 53.00, 10.60, 0.838),
+    _churn_by_costs(1, "acost", _boosted("platt", "cost"), 70.84, 90.70, 44.00, 0.834),
+    _churn_by_costs(2, "asb", _boosted(), 70.84, 90.40, 44.40, 0.839),
+    _churn_by_costs(3, "asb", _boosted("logistic"), 70.84, 90.40, 44.40, 0.839),
+    _churn(4, "ab", _boosted("logistic", "cost"), 70.77, 90.10, 44.20, 0.838),
+    _churn(5, "dm-bg", _dmecc("squared_odds"), 70.61, 91.80, 47.63, 0.811),
+    _churn(6, "dm-bg", _dmecc("squared_odds", "laplace"), 70.58, 92.00, 48.20, 0.811),
+    _churn(7, "dm-bg", _dmecc("exp_odds"), 70.57, 92.00, 48.20, 0.812),
+    _churn_by_costs(8, "asb", _boosted("platt", "cost"), 70.57, 90.10, 44.40, 0.839),
+    _churn(9, "ab", _boosted("platt", "cost"), 70.55, 90.10, 44.60, 0.838),
+    _churn(10, "dm-bg", _dmecc("equal", "laplace"), 70.53, 91.80, 47.87, 0.810),
+    _churn(None, "ab", _boosted("platt"), 51.04, 53.00, 10.60, 0.838),
     # Fraud: TotF%, FPR, TPR, AUC.
     _fraud(0.01, 1, "dm-upbg", 5, MEAN, _dmecc("log_odds"), 80.67, 0.97, 75.83, 0.889),
     _fraud(0.01, 2, "dm-oprdf", 5, MEAN, _dmecc("squared_odds", "m_estimate"), 80.42, 0.87, 70.93, 0.891),
     _fraud(0.01, 3, "dm-oprdf", 1, MEAN, _dmecc("log_odds", "laplace"), 79.86, 0.83, 74.23, 0.889),
     _fraud(0.01, 4, "dm-cprbg", 5, MEAN, _dmecc("squared_odds"), 79.52, 0.97, 75.67, 0.884),
     _fraud(0.01, 5, "dm-cprbg", 5, "amt", _dmecc("squared_odds", "m_estimate", "cost"), 77.26, 0.87, 76.13, 0.959),
-    _fraud_without_costs(0.01),
+    _fraud_without_costs(limit=0.01),
     _fraud(0.02, 1, "dm-uprdf", 5, MEAN, _dmecc("equal", "laplace"), 88.69, 1.83, 68.23, 0.891),
     _fraud(0.02, 2, "dm-cprrdf", 5, MEAN, _dmecc("equal", "laplace"), 88.20, 1.73, 68.40, 0.877),
     _fraud(0.02, 3, "dm-cprrdf", 5, MEAN, _dmecc("log_odds", "laplace"), 88.15, 1.63, 68.90, 0.880),
     _fraud(0.02, 4, "dm-cprrdf", 5, MEAN, _dmecc("equal"), 88.15, 1.63, 68.23, 0.886),
     _fraud(0.02, 5, "dm-cprrdf", 5, MEAN, _dmecc("accuracy"), 88.15, 1.60, 68.23, 0.887),
-    _fraud_without_costs(0.02),
+    _fraud_without_costs(limit=0.02),
     _fraud(0.03, 1, "dm-oprdf", 2, MEAN, _dmecc("squared_odds", "m_estimate"), 95.64, 2.53, 77.73, 0.899),
     _fraud(0.03, 2, "dm-cprrdf", 5, MEAN, _dmecc("equal", "m_estimate"), 94.86, 2.70, 70.77, 0.859),
     _fraud(0.03, 3, "dm-cprrdf", 5, MEAN, _dmecc("accuracy", "m_estimate"), 94.86, 2.63, 70.77, 0.860),
     _fraud(0.03, 4, "dm-uprdf", 5, MEAN, _dmecc("equal", "m_estimate"), 94.52, 2.70, 70.13, 0.870),
     _fraud(0.03, 5, "dm-uprdf", 5, MEAN, _dmecc("accuracy", "m_estimate"), 94.52, 2.67, 70.13, 0.873),
-    _fraud_without_costs(0.03),
+    _fraud_without_costs(limit=0.03),
 )

@@ -18,14 +18,14 @@ from stakes.decision.options import decisions_for
 from stakes.exceptions import ClassMeansWarning
 from stakes.measures import MEASURES, auc, sums_of
 from stakes.paper.protocol import TREE_OF, Trial
-from stakes.paper.published import DECISION_FIELDS
 from stakes.records import Records
+from stakes.study.columns import DECISION
 from stakes.study.plan import Unit, family_of, settings_for, training_costs
 
 __all__ = ["average", "run_unit", "unfitted", "units_of"]
 
 # What identifies a model of a trial; its repeats are averaged.
-IDENTITY = ("method", "name", "family", "train_costs", *DECISION_FIELDS)
+IDENTITY = ("method", "name", "family", "train_costs", *DECISION)
 
 
 def units_of(trial: Trial, repeat: int) -> list[Unit]:

@@ -24,6 +24,7 @@ from stakes.decision.weights import VOTE_WEIGHTS
 from stakes.measures import MEASURES, Sums
 
 __all__ = [
+    "DECISION",
     "IDENTITY",
     "OUT_OF_FOLD",
     "PARTS",
