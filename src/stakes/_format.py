@@ -71,7 +71,7 @@ def score(value: Number) -> str:
     return f"{value:.3f}" if known(value) else UNKNOWN
 
 
-def count(n: int, one: str, many: str | None = None) -> str:
+def count(n: int, one: str) -> str:
     """Return how many there are of something.
 
     Examples
@@ -80,4 +80,4 @@ def count(n: int, one: str, many: str | None = None) -> str:
     >>> count(1, "record"), count(1200, "record")
     ('1 record', '1,200 records')
     """
-    return f"{n:,} {one if n == 1 else many or one + 's'}"
+    return f"{n:,} {one}{'' if n == 1 else 's'}"

@@ -132,13 +132,7 @@ def fit_best(scores: Floats, records: Records, *, calibration: str | None = CALI
 
 
 def fit_team(
-    scores: Floats,
-    records: Records,
-    *,
-    calibration: str | None = CALIBRATION,
-    size: int = 5,
-    n_bags: int = 20,
-    random_state: Any = 0,
+    scores: Floats, records: Records, *, calibration: str | None = CALIBRATION, size: int = 5, n_bags: int = 20
 ) -> Team:
     """Return a weighted mean of a few models, chosen greedily by what its decisions by T_cs cost.
 
@@ -160,7 +154,7 @@ def fit_team(
     """
     calibrations, probabilities = _calibrate(scores, records, calibration)
     stakes = Stakes.of(records)
-    return Team(greedy_team(probabilities, stakes, size=size, n_bags=n_bags, random_state=random_state), calibrations)
+    return Team(greedy_team(probabilities, stakes, size=size, n_bags=n_bags), calibrations)
 
 
 def fit_stack(
