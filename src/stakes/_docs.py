@@ -156,9 +156,6 @@ ax : matplotlib Axes, default=None
 [line_name]
 name : str, default=None
     Name of the line, instead of the display's.
-[unit]
-unit : str, default="cost units"
-    What costs are counted in, for instance a currency.
 [line_settings]
 **line_kw
     Settings of the line, for instance ``color=``.
@@ -168,7 +165,8 @@ Returns
 self
 [labels]
 {line_name}
-{unit}
+unit : str, default="cost units"
+    What costs are counted in, for instance a currency.
 {line_settings}
 [line]
 line_ : matplotlib Line2D

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 import numpy as np
 import polars as pl
@@ -14,48 +14,40 @@ from sklearn.pipeline import make_pipeline
 from stakes.costs import Costs
 from stakes.datasets.splits import Rows
 
-__all__ = ["MAILING_COST", "DonationCosts"]
+__all__ = ["MAILING_COST", "donation_costs"]
 
 MAILING_COST = 0.68
 
 
-@dataclass(frozen=True)
-class DonationCosts:
-    """Costs of a mailing, with the would-be donation estimated by a linear regression on training donors.
+def donation_costs(
+    frame: pl.DataFrame, donation: NDArray[np.float64], train: Rows, features: Sequence[str]
+) -> tuple[Costs, Costs]:
+    """Return the costs known after a mailing, and those known before it.
+
+    A needless letter costs its postage. A missed donor costs the donation, less the postage: afterwards the real one
+    where there was one, before the mailing an estimate for everybody. It is by a linear regression on numeric features
+    of training donors.
 
     Examples
     --------
     Half of a usual gift was given by the first two; the third gave nothing, and is thought to give half as well:
 
     >>> import numpy as np, polars as pl
-    >>> from stakes.datasets.donations import DonationCosts
+    >>> from stakes.datasets.donations import donation_costs
     >>> frame, donation = pl.DataFrame({"usual": [10.0, 40.0, 20.0]}), np.array([5.0, 20.0, 0.0])
-    >>> afterwards, before = DonationCosts(("usual",))(frame, donation, train=np.array([0, 1]))
+    >>> afterwards, before = donation_costs(frame, donation, np.array([0, 1]), ["usual"])
     >>> afterwards.fp, afterwards.fn.round(2)
     (0.68, array([ 4.32, 19.32,  9.32]))
     """
-
-    features: tuple[str, ...]  # the numeric columns to regress the donation on
-
-    def __call__(self, frame: pl.DataFrame, donation: NDArray[np.float64], train: Rows) -> tuple[Costs, Costs]:
-        """Return the costs known after the mailing, and those known before it.
-
-        A needless letter costs its postage. A missed donor costs the donation, less the postage: afterwards the
-        real one where there was one, before the mailing an estimate for everybody.
-        """
-        estimated = self._estimate(frame, donation, train)
-        afterwards = np.where(donation > 0, donation, estimated)
-        return _mailing(afterwards), _mailing(estimated)
-
-    def _estimate(self, frame: pl.DataFrame, donation: NDArray[np.float64], train: Rows) -> NDArray[np.float64]:
-        donors = train[donation[train] > 0]
-        if not donors.size:
-            raise ValueError(f"no donors among the {train.size} training records: nothing to estimate donations from")
-        X = frame.select(pl.col(self.features).cast(pl.Float64)).to_numpy()
-        model = make_pipeline(SimpleImputer(strategy="median", keep_empty_features=True), LinearRegression())
-        model.fit(X[donors], donation[donors])
-        # The regression extrapolates beyond the range of real donations.
-        return np.clip(model.predict(X), donation[donors].min(), donation[donors].max())
+    donors = train[donation[train] > 0]
+    if not donors.size:
+        raise ValueError(f"no donors among the {train.size} training records: nothing to estimate donations from")
+    X = frame.select(pl.col(features).cast(pl.Float64)).to_numpy()
+    model = make_pipeline(SimpleImputer(strategy="median", keep_empty_features=True), LinearRegression())
+    model.fit(X[donors], donation[donors])
+    # The regression extrapolates beyond the range of real donations.
+    estimated = np.clip(model.predict(X), donation[donors].min(), donation[donors].max())
+    return _mailing(np.where(donation > 0, donation, estimated)), _mailing(estimated)
 
 
 def _mailing(donation: NDArray[np.float64]) -> Costs:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -10,7 +11,7 @@ import polars as pl
 
 from stakes._validation import check_value, choice
 from stakes.datasets.dataset import CostDataset
-from stakes.datasets.donations import DonationCosts
+from stakes.datasets.donations import donation_costs
 from stakes.datasets.files import DataDir, Table, typed
 from stakes.datasets.splits import SplitPlan
 
@@ -41,9 +42,9 @@ KEPT_NUMBERS = (
 KEPT_CATEGORIES = ("RFA_2A", "STATE", "HOMEOWNR", "GENDER")
 RECENT_GIFTS = tuple(f"RAMNT_{i}" for i in range(3, 25))  # in answer to each of the 22 mailings of two years
 COLUMNS = (*KEPT_NUMBERS, *KEPT_CATEGORIES, "DOMAIN", "LASTDATE", "FISTDATE", *RECENT_GIFTS)
-DONATION = DonationCosts(
-    ("LASTGIFT", "AVGGIFT", "RECENT_AVERAGE_GIFT", "MINRAMNT", "MAXRAMNT", "NGIFTALL", "NUMPROM", "RFA_2F", "INCOME")
-)
+DONATION = (
+    "LASTGIFT", "AVGGIFT", "RECENT_AVERAGE_GIFT", "MINRAMNT", "MAXRAMNT", "NGIFTALL", "NUMPROM", "RFA_2F", "INCOME",
+)  # fmt: skip
 MAILING = 97 * 12 + 6  # June 1997, in months
 
 # --- The partial file: no amounts in dollars, but the brackets of the last gift at each of the mailings. -------------
@@ -56,7 +57,7 @@ PAST_STATUS = tuple(f"RFA_{i}" for i in (3, 4, 6, 7, 8, 9, 11, 12, 14, 16, 18))
 PARTIAL_COLUMNS = (*PARTIAL_NUMBERS, *PARTIAL_CATEGORIES, "DOMAIN", "RFA_2", *PAST_STATUS)
 # The third character of a status, in dollars: the middle of the bracket, and 30 for the open one.
 GIFT_BRACKETS = {"A": 1.0, "B": 2.5, "C": 4.0, "D": 7.5, "E": 12.5, "F": 20.0, "G": 30.0}
-PARTIAL_DONATION = DonationCosts(("LAST_GIFT", "MEAN_GIFT", "SMALLEST_GIFT", "LARGEST_GIFT", "RFA_2F"))
+PARTIAL_DONATION = ("LAST_GIFT", "MEAN_GIFT", "SMALLEST_GIFT", "LARGEST_GIFT", "RFA_2F")
 
 # Where there is no separate test file, one is drawn.
 DRAWN_TEST = SplitPlan(train=50, validation=20, test=30)
@@ -147,10 +148,11 @@ def _original(data_dir: DataDir) -> tuple[pl.DataFrame, pl.DataFrame]:
 
 
 def _dataset(
-    name: str, description: str, raw: pl.DataFrame, frame: pl.DataFrame, estimate: DonationCosts, plan: SplitPlan
+    name: str, description: str, raw: pl.DataFrame, frame: pl.DataFrame, predictors: Sequence[str], plan: SplitPlan
 ) -> CostDataset:
     target = raw["TARGET_B"].cast(pl.Float64).cast(pl.Int64).to_numpy()
     donation = raw["TARGET_D"].cast(pl.Float64).fill_null(0.0).to_numpy()
+    estimate = partial(donation_costs, features=predictors)
     costs, decision_costs = estimate(frame, donation, plan.split(target, repeat=0, seed=0).train)
     return CostDataset(name, description, frame, target, costs, decision_costs, donation, plan, estimate)
 

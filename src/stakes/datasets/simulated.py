@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
@@ -9,7 +11,7 @@ from sklearn.utils import check_random_state
 
 from stakes.costs import Costs
 from stakes.datasets.dataset import CostDataset
-from stakes.datasets.donations import DonationCosts
+from stakes.datasets.donations import donation_costs
 from stakes.datasets.splits import SplitPlan
 
 __all__ = ["make_churn", "make_donors", "make_transactions"]
@@ -215,7 +217,7 @@ def make_donors(
             "area": _categories(area),
         }
     )
-    estimate = DonationCosts(("average_gift", "last_gift", "n_gifts", "income"))
+    estimate = partial(donation_costs, features=("average_gift", "last_gift", "n_gifts", "income"))
     costs, decision_costs = estimate(frame, donation, PLAN.split(target, repeat=0, seed=0).train)
     description = "Simulated donors. A letter costs 0.68, a missed donor the donation less that."
     return CostDataset("donors", description, frame, target, costs, decision_costs, donation, PLAN, estimate)
