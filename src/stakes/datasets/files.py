@@ -7,11 +7,11 @@ import zipfile
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import polars as pl
 from sklearn.datasets import fetch_openml
+
+from stakes.table import table_of
 
 __all__ = ["DataDir", "Table", "typed"]
 
@@ -48,7 +48,10 @@ class Table:
         fetched = fetch_openml(data_id=self.openml_id, as_frame=True).frame
         required = [name for name in columns if name not in optional]
         _check_columns(fetched.columns, required, f"{self.title} at OpenML ({self.openml_id})")
-        return _tidy(_from_pandas(fetched[[name for name in columns if name in fetched.columns]]))
+        # Column by column: polars' own conversion needs pyarrow.
+        table = table_of(fetched[[name for name in columns if name in fetched.columns]])
+        named = zip(table.names, table, strict=True)
+        return _tidy(pl.DataFrame({name: pl.Series(column, nan_to_null=True) for name, column in named}))
 
     def _scan(self, path: Path) -> pl.LazyFrame:
         kind = path.suffix.lower()
@@ -97,14 +100,3 @@ def _check_columns(present: Collection[str], wanted: Sequence[str], where: str) 
 
 def _tidy(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.with_columns(pl.col(pl.String).str.strip_chars().replace(["", "."], None))
-
-
-def _from_pandas(frame: Any) -> pl.DataFrame:
-    """Convert column by column: polars' own conversion needs pyarrow."""
-
-    def values(column: Any) -> Any:
-        if column.dtype.kind in "biuf":
-            return column.to_numpy(dtype=float, na_value=np.nan)
-        return [None if missing else str(value) for value, missing in zip(column, column.isna(), strict=True)]
-
-    return pl.DataFrame({name: pl.Series(values(frame[name]), nan_to_null=True) for name in frame.columns})
