@@ -12,10 +12,10 @@ import sklearn
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, ShuffleSplit
 
-from stakes import Decision, list_methods, make_classifier
-from stakes.datasets import make_churn
+from stakes import CostBoostClassifier, Decision, list_methods, make_classifier
+from stakes.datasets import make_churn, make_transactions
 from stakes.exceptions import ClassMeansWarning, CostsNeededError
-from stakes.metrics import make_cost_scorer, total_cost
+from stakes.metrics import make_cost_scorer, savings_score, total_cost
 
 NAMES = list_methods().names
 # MetaCost is the same class around every name: in the fast run one teacher of each kind stands for all.
@@ -162,6 +162,18 @@ def test_the_baselines_ignore_costs(name, churn):
         for ratio in (0.1, 10.0)
     ]
     np.testing.assert_array_equal(*outcomes)
+
+
+def test_adacost_by_its_name_does_not_give_all_weight_to_the_dearest_records():
+    data = make_transactions(9_000, fraud_rate=0.03, random_state=0)
+    fn, new = data.costs.fn, slice(3_000, None)
+
+    def saved(clf):
+        clf.fit(data.frame[:3_000], data.target[:3_000], fp_cost=5, fn_cost=fn[:3_000])
+        return savings_score(data.target[new], clf.predict(data.frame[new]), fp_cost=5, fn_cost=fn[new])
+
+    published = CostBoostClassifier(variant="adacost", random_state=0)  # the largest cost is scaled to 1
+    assert saved(make_classifier("acost", random_state=0)) > saved(published) + 0.03
 
 
 def test_parameters_go_to_the_decision_the_trees_and_the_classifier():

@@ -98,6 +98,11 @@ def test_the_single_tree_is_not_pruned_either(folder):
     assert (tree.pruning, tree.min_samples_leaf) == (None, 7)
 
 
+def test_adacost_scales_costs_as_published(folder):
+    trial = plan_trials(APPLICATIONS["churn"], load_telco_churn(folder))[0]
+    assert unfitted(trial, unit_of("acost", "1:6")).variant_params == {}
+
+
 def test_boosting_is_run_with_stumps_and_once_more_with_two_levels(folder):
     trials = plan_trials(APPLICATIONS["churn"], load_telco_churn(folder))
     assert [unfitted(trial, unit_of("asb", "1:6")).estimator.max_depth for trial in trials] == [1, 2]

@@ -15,7 +15,7 @@ from stakes.costs import Costs
 from stakes.datasets import CostDataset, load_credit_card_fraud, load_kdd98, load_telco_churn
 from stakes.exceptions import StudyError
 
-__all__ = ["APPLICATIONS", "PAPER_METHODS", "TREE_OF", "Application", "Trial", "load", "plan_trials"]
+__all__ = ["APPLICATIONS", "PAPER_METHODS", "PARAMS_OF", "Application", "Trial", "load", "plan_trials"]
 
 # The trees of bagging and of random decision forests are those of R's rpart by its defaults: nodes of fewer than 20
 # records are not split, leaves have at least 7, there are at most 30 levels, and splits that do not lower the training
@@ -23,7 +23,8 @@ __all__ = ["APPLICATIONS", "PAPER_METHODS", "TREE_OF", "Application", "Trial", "
 RPART: dict[str, Any] = {"min_samples_split": 20, "min_samples_leaf": 7, "max_depth": 30, "cp": 0.01}
 # Random forests have deep trees; how deep, the paper does not say.
 DEEP: dict[str, Any] = {"min_samples_split": 2, "min_samples_leaf": 1, "max_depth": None, "cp": 0.0}
-TREE_OF: dict[str, dict[str, Any]] = {"*rf": DEEP, "tree": {"pruning": None}}
+# AdaCost scales the largest cost to 1, as printed.
+PARAMS_OF: dict[str, dict[str, Any]] = {"*rf": DEEP, "tree": {"pruning": None}, "acost": {"variant_params": {}}}
 
 # The 36 rows of the paper's list of methods, where dm- stands for a way to decide; and the single tree of its tables.
 PAPER_METHODS = (

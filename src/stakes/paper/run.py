@@ -17,7 +17,7 @@ from stakes.decision.decision import MEMBERS, Decision
 from stakes.decision.options import decisions_for
 from stakes.exceptions import ClassMeansWarning
 from stakes.measures import MEASURES, auc, sums_of
-from stakes.paper.protocol import TREE_OF, Trial
+from stakes.paper.protocol import PARAMS_OF, Trial
 from stakes.records import Records
 from stakes.study.columns import DECISION
 from stakes.study.plan import Unit, family_of, settings_for, training_costs
@@ -48,7 +48,7 @@ def unfitted(trial: Trial, unit: Unit) -> Any:
         params |= trial.tree
     elif family == "boosting":
         params["max_depth"] = trial.depth
-    for pattern, own in TREE_OF.items():
+    for pattern, own in PARAMS_OF.items():
         if fnmatchcase(name, pattern):
             params |= own
     return make_classifier(name, **params)

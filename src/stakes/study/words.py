@@ -24,6 +24,7 @@ MODELS = {
     "dab": "AdaBoost of trees that decide by cost",
     "dab-thr": "AdaBoost of trees that decide by tuned thresholds",
     "ub": "UBoost",
+    "acost": "AdaCost",
     "top5": "mean of the five best models",
     "team": "team of models",
     "stack": "blend of all models",
