@@ -22,7 +22,6 @@ from stakes._learners import TreeLearner
 from stakes._member_classifier import CLASS_WEIGHT, CONSTRAINTS, MemberClassifier
 from stakes._members import ModelMembers, TreeMembers
 from stakes._routing import Route
-from stakes._rows import take_rows
 from stakes._typing import Bools, Floats, Int32s, Ints
 from stakes._validation import boolean, classifier, whole
 from stakes.cost_tree import CostTreeClassifier
@@ -37,7 +36,7 @@ from stakes.tree.binning import Binned
 from stakes.tree.recipe import TreeRecipe
 from stakes.tree.trees import Trees
 
-__all__ = ["EnsembleClassifier", "without_zero_weights"]
+__all__ = ["EnsembleClassifier"]
 
 
 # Parameters of a tree that an ensemble has itself: those of a member tree are not looked at.
@@ -284,11 +283,3 @@ class EnsembleClassifier(MemberClassifier):
         trees = self._trees()
         paths = trees.paths(trees.apply(self._read(X, reset=False), self._n_threads))
         return paths, np.append(trees.roots, trees.sizes.sum())
-
-
-def without_zero_weights(records: Records, X: Any) -> tuple[Records, Any]:
-    """Return the records with a weight, and their features as given by the user."""
-    if records.weight is None or records.weight.all():
-        return records, X
-    rows = np.flatnonzero(records.weight)
-    return records.take(rows), take_rows(X, rows)

@@ -15,7 +15,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
 from stakes._docs import documented
-from stakes._ensemble import EnsembleClassifier, without_zero_weights
+from stakes._ensemble import EnsembleClassifier
 from stakes._fitting import takes
 from stakes._learners import ModelLearner, TreeLearner
 from stakes._member_classifier import CLASS_WEIGHT, MemberClassifier, ValidationRecords
@@ -224,8 +224,7 @@ class CostBaggingClassifier(EnsembleClassifier):
 
     def _train(self, records: Records, X: Any, rng: np.random.Generator) -> ValidationRecords | None:
         self._warn_of_ignored_parameters()
-        everyone = records
-        records, X = without_zero_weights(records, X)
+        everyone, shown, records = records, records.with_features(X).counted, records.counted
         sampler = self._sampler()
         # Samplers that go by the ratio of costs change nothing where it is 1. Members on bootstraps then differ.
         changes = sampler.changes(records.positive, records.costs)
@@ -234,21 +233,13 @@ class CostBaggingClassifier(EnsembleClassifier):
         first, *seeds = self._seeds()
         kept = self._kept_members(len(records))
         seeds = seeds[len(kept) :]
-        draws = Draws(
-            sampler,
-            records.positive,
-            records.costs,
-            X,
-            np.random.default_rng(first),
-            self.n_estimators,
-            presample=self.presample or not changes,
-        )
+        presample = self.presample or not changes
+        draws = Draws(sampler, shown, np.random.default_rng(first), self.n_estimators, presample=presample)
         alone, pass_costs = False, not self.weighted and not sampler.uses_costs
         learner: TreeLearner | ModelLearner
         if self._tree is not None:
             learner = self._tree_learner(records)
         else:
-            shown = records.with_features(draws.X)
             learner = ModelLearner(shown, self.estimator, self._class_labels, pass_costs=pass_costs)
             # Ensembles fitted to few records are mostly Python code: threads would wait for one another.
             few = bool(seeds) and isinstance(self.estimator, MemberClassifier)
@@ -448,8 +439,7 @@ class CostBaggingClassifier(EnsembleClassifier):
         rows = np.arange(len(records)) if records.weight is None else np.flatnonzero(records.weight)
         records = records.take(rows)
         first, *seeds = self._seeds()
-        rng, n = np.random.default_rng(first), self.n_estimators
-        draws = Draws(self._sampler(), records.positive, records.costs, None, rng, n)
+        draws = Draws(self._sampler(), records, np.random.default_rng(first), self.n_estimators)
         for rng in map(np.random.default_rng, seeds):
             yield np.repeat(rows, draws.draw(rng).counts).astype(np.int32), self._draw_features(rng)
 

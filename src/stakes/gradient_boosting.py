@@ -15,7 +15,6 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.utils.validation import check_is_fitted
 
 from stakes._docs import documented
-from stakes._ensemble import without_zero_weights
 from stakes._forks import threads_here
 from stakes._member_classifier import CONSTRAINTS, MemberClassifier, ValidationRecords
 from stakes._members import ModelMembers
@@ -233,7 +232,7 @@ class CostGradientBoostingClassifier(MemberClassifier):
 
     def _train(self, records: Records, X: Any, rng: np.random.Generator) -> ValidationRecords | None:
         del X  # the encoded features are in the records
-        records, _ = without_zero_weights(records, records.X)
+        records = records.counted
         if (weight := records.weight) is not None and not WEIGHT_BOUNDS[0] <= weight.mean() <= WEIGHT_BOUNDS[1]:
             records = replace(records, weight=weight / weight.mean())
         objective, params = OBJECTIVES[self.objective], self._params(rng)

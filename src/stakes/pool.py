@@ -249,8 +249,8 @@ def _grow(
     n = len(pool)
     # In their order: neighbours on disk are read together.
     rows = np.arange(n) if n_drawn >= n else np.sort(rng.integers(n, size=n_drawn))
-    positive, costs = np.asarray(pool.positive[rows]), pool.costs(rows)
-    drawn = Draws(sampler, positive, costs, pool.bins, np.random.default_rng(first), 1, presample=presample).draw(rng)
+    records = Records(pool.bins, np.asarray(pool.positive[rows]), pool.costs(rows))
+    drawn = Draws(sampler, records, np.random.default_rng(first), 1, presample=presample).draw(rng)
     kept = np.flatnonzero(drawn.counts)
     learner = classifier._tree_learner(pool.take(rows[kept]))
     return classifier._fit_member(learner, Sample(drawn.counts[kept]), rng, classifier._draw_features(rng))

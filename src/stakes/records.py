@@ -132,6 +132,11 @@ class Records:
             {name: take_rows(value, rows) if _is_of(value, self) else value for name, value in self.metadata.items()},
         )
 
+    @property
+    def counted(self) -> Records:
+        """Those of the records that have a weight."""
+        return self if self.weight is None or self.weight.all() else self.take(np.flatnonzero(self.weight))
+
     def with_features(self, X: Any) -> Records:
         """Return the same records with features in another form."""
         return replace(self, X=X)

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from stakes._docs import documented
-from stakes._ensemble import EnsembleClassifier, without_zero_weights
+from stakes._ensemble import EnsembleClassifier
 from stakes._fitting import takes
 from stakes._learners import ModelLearner
 from stakes._member_classifier import ValidationRecords
@@ -198,12 +198,12 @@ class CostBoostClassifier(EnsembleClassifier):
 
     def _train(self, records: Records, X: Any, rng: np.random.Generator) -> ValidationRecords | None:
         self._warn_of_ignored_parameters()
-        records, X = without_zero_weights(records, X)
+        shown, records = records.with_features(X).counted, records.counted
         rule, draws, sampled_by_cost = self._rule(), None, False
         if self.sampling is not None:
             sampler = self._sampler()
             sampled_by_cost = sampler.uses_costs
-            draws = Draws(sampler, records.positive, records.costs, X, rng, self.n_estimators)
+            draws = Draws(sampler, shown, rng, self.n_estimators)
         self.member_ = "label" if self.decision is None else self.decision.member
         rule = replace(rule, amounts=_amounts(records, draws if sampled_by_cost else None, self.member_))
         by_tree = self._tree is not None and self._tree.recipe().uses_costs
@@ -215,9 +215,7 @@ class CostBoostClassifier(EnsembleClassifier):
             n_rounds = self.n_estimators - len(last.members) if last.stop_reason == DONE else 0
         with ThreadPoolExecutor(self._n_threads) as pool:
             if self._tree is None:
-                models = ModelLearner(
-                    records.with_features(X), self.estimator, self._class_labels, pass_costs=not acted
-                )
+                models = ModelLearner(shown, self.estimator, self._class_labels, pass_costs=not acted)
                 learner: BoostedModels | BoostedTrees = BoostedModels(models, draws, rng)
             else:
                 prune_on = None if self.validation_ is None else self.validation_.records

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from stakes._rows import take_rows
-from stakes._typing import Bools
-from stakes.costs import Costs
+from stakes.records import Records
 from stakes.sampling.base import MemberSampler, Sample, with_class_means
 from stakes.sampling.rejection import Bootstrap
 from stakes.sampling.rows import drawn_rows
@@ -19,31 +18,27 @@ __all__ = ["Draws"]
 class Draws:
     """Draws samples of the same records, with what they share prepared once, by `rng`.
 
-    `X` has the features as given by the user. With `presample` the records are sampled once, and bootstraps of the
+    The records have their features as given by the user. With `presample` they are sampled once, and bootstraps of the
     result are drawn.
     """
 
     def __init__(
         self,
         sampler: MemberSampler,
-        positive: Bools,
-        costs: Costs,
-        X: Any,
+        records: Records,
         rng: np.random.Generator,
         n_draws: int,
         *,
         presample: bool = False,
     ) -> None:
-        if sampler.constant_costs_only and not costs.constant:
-            costs = with_class_means(costs, positive, type(sampler).__name__)
-        self.y = positive.astype(np.int64)
-        self.costs = costs
-        self.X = X
+        self.y, self.costs, self.X = records.positive.astype(np.int64), records.costs, records.X
+        if sampler.constant_costs_only and not self.costs.constant:
+            self.costs = with_class_means(self.costs, records.positive, type(sampler).__name__)
         self.presampled: Sample | None = None
         if presample:
-            self.sampler, self.presampled = sampler, sampler.draw(self.y, costs, rng, X)
+            self.sampler, self.presampled = sampler, sampler.draw(self.y, self.costs, rng, self.X)
         else:
-            self.sampler = sampler.prepare(self.y, costs, rng, n_draws, X)
+            self.sampler = sampler.prepare(self.y, self.costs, rng, n_draws, self.X)
 
     def sample_size(self, seed: Any) -> int:
         """Return how many records the sample of a member has, synthetic ones aside."""
