@@ -63,8 +63,7 @@ class Prepared:
     learning: Records
     test: Records
     # Where data exceed memory, what is trained on instead of the learning records: a sample, and records on disk.
-    sample: Records | None = None
-    pool: Pool | None = None
+    training: tuple[Records, Pool] | None = None
 
     def priced(self, setting: str) -> Prepared:
         """Return the records with the costs to decide by: the "real" ones, or a pair."""
@@ -72,9 +71,10 @@ class Prepared:
         if pair is None:
             return self
         learning, test = (replace(part, costs=pair, known_costs=None) for part in (self.learning, self.test))
-        if self.sample is None or self.pool is None:
+        if self.training is None:
             return Prepared(learning, test)
-        return Prepared(learning, test, replace(self.sample, costs=pair), self.pool.with_costs(pair))
+        sample, pool = self.training
+        return Prepared(learning, test, (replace(sample, costs=pair), pool.with_costs(pair)))
 
     def everything(self) -> Records:
         """Return learning and test records together."""
@@ -118,7 +118,7 @@ def prepare(data: StudyData, config: Config, repeat: int = 0) -> Prepared:
         prepared = Prepared(learning, test)
         if training is not None:
             sample = Records(binned(training.frame), training.positive, training.costs or Costs(fp=1.0, fn=1.0))
-            prepared = Prepared(learning, test, sample, training.pool)
+            prepared = Prepared(learning, test, (sample, training.pool))
         _latest = key, prepared
     return _latest[1]
 
@@ -156,12 +156,13 @@ def fit_unit(config: Config, unit: Unit, prepared: Prepared, rows: Indices | Non
 
     Where data exceed memory, it is trained on no learning record, and `rows` make no difference.
     """
-    classifier, sample, pool = make_unit_classifier(config, unit), prepared.sample, prepared.pool
+    classifier = make_unit_classifier(config, unit)
     with warnings.catch_warnings():
         # A study is about figures: a method whose training degenerates is far down the leaderboard.
         warnings.simplefilter("ignore", StakesWarning)
-        if sample is None or pool is None:
+        if prepared.training is None:
             return _fit(classifier, unit, prepared.learning, rows)
+        sample, pool = prepared.training
         if not draws_from_pool(classifier):
             return _fit(classifier, unit, sample)
         n = len(sample)
@@ -203,7 +204,7 @@ def run_unit(data: StudyData, config: Config, unit: Unit) -> UnitResult:
     run = _Run(config, unit, folds, prepared)
     trained_by = run.prepared[unit.decision_costs[0]]
     # A model that is trained on no learning record judges them all.
-    whole = fit_unit(config, unit, trained_by) if prepared.sample is not None else None
+    whole = fit_unit(config, unit, trained_by) if prepared.training is not None else None
     for k in range(len(folds)):
         run.read(fit_unit(config, unit, trained_by, folds.trained(k)) if whole is None else whole, k)
     if unit.repeat:

@@ -27,7 +27,7 @@ from stakes.study.findings import Findings
 from stakes.study.leaderboard import insensitive, ranked, rivals
 from stakes.study.plan import REAL, training_costs
 from stakes.study.playing import playable
-from stakes.study.recommend import Estimate, drawn_figures
+from stakes.study.recommend import drawn_figures
 
 __all__ = ["summarise"]
 
@@ -137,16 +137,27 @@ def _board(findings: Findings, part: str) -> list[dict[str, Any]]:
 
     Models whose decisions were not kept, those far behind others of the same ensemble, have no interval and no row.
     """
-    config = findings.config
+    config, found = findings.config, findings.recommendation
     ordered = ranked(findings.table, config, part).with_row_index("rank", offset=1)
     known = ordered.filter(pl.col(f"{TEST}_outcome").is_not_null())
     rows = known.filter((pl.col("rank") <= LISTED) | pl.struct("name").is_first_distinct()).to_dicts()
     intervals: list[dict[str, float | None]] = [{"low": None, "high": None}] * len(rows)
     if rows and MEASURES[config.measure].of_sums is not None:  # scores have none
         intervals = [_between(drawn) for drawn in _drawn(findings, config.measure, rows)]
-    differences = findings.recommendation.differences if findings.recommendation else {}
+    chosen, differences = (None, {}) if found is None else (found.row["complexity"], found.differences)
     return [
-        _row(row, findings, interval, differences.get(row["complexity"]))
+        {
+            "rank": row["rank"],
+            **_identity(row),
+            "chosen": row["complexity"] == chosen,
+            "out_of_fold": _number(row[f"{OUT_OF_FOLD}_{config.measure}"]),
+            "test": _number(row[f"{TEST}_{config.measure}"]),
+            **interval,
+            "difference": differences[row["complexity"]]._asdict() if row["complexity"] in differences else None,
+            "cost": row[f"{TEST}_cost"] * len(findings.test),
+            **{name: row[f"{TEST}_{name}"] for name in ("savings", "tpr", "fpr", "acted", "auc")},
+            "in_limits": all(row[f"{TEST}_{name}"] <= limit for name, limit in config.limits.items()),
+        }
         for row, interval in zip(rows, intervals, strict=True)
     ]
 
@@ -158,38 +169,18 @@ def _drawn(findings: Findings, measure: str, rows: list[dict[str, Any]]) -> Floa
     return drawn_figures(measure, outcomes, findings.test, findings.config.seed, findings.test_groups(), paid)
 
 
-def _row(
-    row: dict[str, Any], findings: Findings, interval: dict[str, float | None], difference: Estimate | None
-) -> dict[str, Any]:
-    config, n = findings.config, len(findings.test)
-    return {
-        "rank": row["rank"],
-        **_identity(row),
-        "chosen": findings.recommendation is not None
-        and row["complexity"] == findings.recommendation.row["complexity"],
-        "out_of_fold": _number(row[f"{OUT_OF_FOLD}_{config.measure}"]),
-        "test": _number(row[f"{TEST}_{config.measure}"]),
-        **interval,
-        "difference": difference and difference._asdict(),
-        "cost": row[f"{TEST}_cost"] * n,
-        **{name: row[f"{TEST}_{name}"] for name in ("savings", "tpr", "fpr", "acted", "auc")},
-        "in_limits": all(row[f"{TEST}_{name}"] <= limit for name, limit in config.limits.items()),
-    }
-
-
 def _number(value: float | None) -> float | None:
     return None if value is None or np.isnan(value) else float(value)
 
 
 def _money(findings: Findings) -> dict[str, Any]:
     """Return what the recommended model and its alternatives cost on the test records, and what it saves there."""
-    test, config, n = findings.test, findings.config, len(findings.test)
-    board = ranked(findings.table, config, OUT_OF_FOLD)
+    n, board = len(findings.test), findings.leaderboard()
     models = rivals(board).unique("method", keep="first", maintain_order=True).to_dicts()
     n_rivals = len(models)
     models += insensitive(board).head(1).to_dicts()
     priced = [_priced(row, n) for row in models]
-    nothing, everything = _trivial(test)
+    nothing, everything = _trivial(findings.test)
     money: dict[str, Any] = {
         "test_records": n,
         "nothing": nothing,
