@@ -122,15 +122,13 @@ class Costs:
 
     def for_records(self, n: int, what: str = "X") -> Costs:
         """Return these costs after checking that they fit `n` records of `what`."""
-        for name, cost in (("fp", self.fp), ("fn", self.fn)):
-            if not isinstance(cost, float):
-                _check_length(cost, f"{name}_cost", n, what)
+        _stretched(self.fp, "fp_cost", n, what)
+        _stretched(self.fn, "fn_cost", n, what)
         return self
 
     def arrays(self, n: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Both costs as arrays of length `n` (read-only views where constant)."""
-        self.for_records(n)
-        return np.broadcast_to(self.fp, n), np.broadcast_to(self.fn, n)
+        return _stretched(self.fp, "fp_cost", n, "X"), _stretched(self.fn, "fn_cost", n, "X")
 
     def __getitem__(self, rows: Any) -> Costs:
         """Return the costs of some records: a slice, a mask, or row numbers."""
@@ -182,17 +180,14 @@ def rounded(ratio: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def check_costs(n: int, what: str, **costs: ArrayLike) -> list[NDArray[np.float64]]:
     """Return costs, given by the names of their arguments, as one number for each of `n` records of `what`."""
-    return [per_record(value, name, n, what) for name, value in _checked(**costs).items()]
+    return [_stretched(numbers, name, n, what) for name, numbers in _checked(**costs).items()]
 
 
 def per_record(
     value: ArrayLike, argument: str, n: int, what: str = "y_true", *, may_be_nan: bool = False
 ) -> NDArray[np.float64]:
     """Return `value` as one finite number for each of `n` records of `what`; a single number is for all of them."""
-    numbers = _numbers(value, argument, may_be_nan=may_be_nan)
-    if numbers.ndim == 1:
-        _check_length(numbers, argument, n, what)
-    return np.broadcast_to(numbers, n)
+    return _stretched(_numbers(value, argument, may_be_nan=may_be_nan), argument, n, what)
 
 
 def _index(rows: Any) -> Any:
@@ -261,9 +256,12 @@ def _records(n: int) -> str:
     return "1 record" if n == 1 else f"{n} records"
 
 
-def _check_length(numbers: NDArray[np.float64], argument: str, n: int, what: str) -> None:
-    if numbers.size != n:
-        raise CostsError(f"{argument} has {_records(numbers.size)}, {what} has {n}: give one number, or one per record")
+def _stretched(numbers: Cost, argument: str, n: int, what: str) -> NDArray[np.float64]:
+    """Return `numbers` as one for each of `n` records of `what`."""
+    if np.ndim(numbers) and np.size(numbers) != n:
+        given = _records(np.size(numbers))
+        raise CostsError(f"{argument} has {given}, {what} has {n}: give one number, or one per record")
+    return np.broadcast_to(numbers, n)
 
 
 def _checked(**costs: ArrayLike) -> dict[str, NDArray[np.float64]]:
