@@ -6,14 +6,15 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from stakes._rows import parts
+from stakes._typing import Bools, Floats, Indices
 from stakes.exceptions import CostsError
 
 __all__ = ["Costs"]
 
-Cost = float | NDArray[np.float64]
+Cost = float | Floats
 
 # Costs and sample weights are 0 or in this range: sums of their products over any number of records are finite, and
 # no ratio of them overflows.
@@ -126,7 +127,7 @@ class Costs:
         _stretched(self.fn, "fn_cost", n, what)
         return self
 
-    def arrays(self, n: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def arrays(self, n: int) -> tuple[Floats, Floats]:
         """Both costs as arrays of length `n` (read-only views where constant)."""
         return _stretched(self.fp, "fp_cost", n, "X"), _stretched(self.fn, "fn_cost", n, "X")
 
@@ -151,7 +152,7 @@ class Costs:
         threshold = np.where(near, np.where(fp == larger, meant, 1.0) / (1.0 + meant), threshold)
         return float(threshold) if self.constant else threshold
 
-    def of(self, y: ArrayLike) -> NDArray[np.float64]:
+    def of(self, y: ArrayLike) -> Floats:
         """Return the cost of misclassifying each record of class `y`: fn where 1, fp where 0."""
         y = np.asarray(y)
         fp, fn = self.arrays(y.shape[0])
@@ -164,7 +165,7 @@ class Costs:
         y = np.asarray(y)
         self.for_records(y.shape[0], "y")
 
-        def mean(cost: Cost, of_class: NDArray[np.bool_]) -> float:
+        def mean(cost: Cost, of_class: Bools) -> float:
             if isinstance(cost, float):
                 return cost
             return float((cost[of_class] if of_class.any() else cost).mean())
@@ -172,20 +173,18 @@ class Costs:
         return Costs._of(fp=mean(self.fp, y == 0), fn=mean(self.fn, y == 1))
 
 
-def rounded(ratio: NDArray[np.float64]) -> NDArray[np.float64]:
+def rounded(ratio: Floats) -> Floats:
     """Return ratios of costs rounded to 40 of 53 bits: the same ones in any currency."""
     significand, exponent = np.frexp(ratio)
     return np.ldexp(np.rint(np.ldexp(significand, 40)), exponent - 40)
 
 
-def check_costs(n: int, what: str, **costs: ArrayLike) -> list[NDArray[np.float64]]:
+def check_costs(n: int, what: str, **costs: ArrayLike) -> list[Floats]:
     """Return costs, given by the names of their arguments, as one number for each of `n` records of `what`."""
     return [_stretched(numbers, name, n, what) for name, numbers in _checked(**costs).items()]
 
 
-def per_record(
-    value: ArrayLike, argument: str, n: int, what: str = "y_true", *, may_be_nan: bool = False
-) -> NDArray[np.float64]:
+def per_record(value: ArrayLike, argument: str, n: int, what: str = "y_true", *, may_be_nan: bool = False) -> Floats:
     """Return `value` as one finite number for each of `n` records of `what`; a single number is for all of them."""
     return _stretched(_numbers(value, argument, may_be_nan=may_be_nan), argument, n, what)
 
@@ -198,7 +197,7 @@ def _index(rows: Any) -> Any:
     return index if index.size else index.astype(np.intp)  # an empty list would become an array of floats
 
 
-def _numbers(value: ArrayLike, argument: str, *, may_be_nan: bool = False) -> NDArray[np.float64]:
+def _numbers(value: ArrayLike, argument: str, *, may_be_nan: bool = False) -> Floats:
     """Return `value` as a fresh float array of 0 or 1 dimensions, or raise an error with the argument and the rows."""
     try:
         raw = np.asarray(value)
@@ -223,7 +222,7 @@ def _numbers(value: ArrayLike, argument: str, *, may_be_nan: bool = False) -> ND
     return numbers
 
 
-def _in_range(value: ArrayLike, argument: str) -> NDArray[np.float64]:
+def _in_range(value: ArrayLike, argument: str) -> Floats:
     numbers = _numbers(value, argument)
     bad = _rows_where(lambda part: (np.abs(part) > LARGEST) | (np.abs(part) < SMALLEST) & (part != 0), numbers)
     hint = ". Give all costs in another unit: only their ratios matter"
@@ -231,9 +230,7 @@ def _in_range(value: ArrayLike, argument: str) -> NDArray[np.float64]:
     return numbers
 
 
-def _rows_where(
-    test: Callable[..., NDArray[np.bool_]], numbers: NDArray[np.float64], *others: NDArray[np.float64]
-) -> NDArray[np.intp]:
+def _rows_where(test: Callable[..., Bools], numbers: Floats, *others: Floats) -> Indices:
     """Return the rows that a test is true of: part by part, as it is hardly ever true."""
     arrays = np.broadcast_arrays(*map(np.atleast_1d, (numbers, *others)))
     found = [rows.start + np.flatnonzero(test(*(array[rows] for array in arrays))) for rows in parts(arrays[0].size)]
@@ -256,7 +253,7 @@ def _records(n: int) -> str:
     return "1 record" if n == 1 else f"{n} records"
 
 
-def _stretched(numbers: Cost, argument: str, n: int, what: str) -> NDArray[np.float64]:
+def _stretched(numbers: Cost, argument: str, n: int, what: str) -> Floats:
     """Return `numbers` as one for each of `n` records of `what`."""
     if np.ndim(numbers) and np.size(numbers) != n:
         given = _records(np.size(numbers))
@@ -264,7 +261,7 @@ def _stretched(numbers: Cost, argument: str, n: int, what: str) -> NDArray[np.fl
     return np.broadcast_to(numbers, n)
 
 
-def _checked(**costs: ArrayLike) -> dict[str, NDArray[np.float64]]:
+def _checked(**costs: ArrayLike) -> dict[str, Floats]:
     """Return costs, given by the names of their arguments, as numbers that can be added up, of one length."""
     given = {name: _in_range(value, name) for name, value in costs.items()}
     lengths = {name: value.size for name, value in given.items() if value.ndim == 1}
@@ -274,7 +271,7 @@ def _checked(**costs: ArrayLike) -> dict[str, NDArray[np.float64]]:
     return given
 
 
-def _reduced(given: dict[str, NDArray[np.float64]]) -> tuple[Cost, Cost]:
+def _reduced(given: dict[str, Floats]) -> tuple[Cost, Cost]:
     """Subtract the costs of deciding right from those of deciding wrong (FRAMEWORK 1).
 
     Where even a positive costs more if it is acted on, acting is never worth it: a miss costs nothing, and T_cs is 1.
@@ -291,12 +288,12 @@ def _reduced(given: dict[str, NDArray[np.float64]]) -> tuple[Cost, Cost]:
     return (fp if fp.ndim else float(fp)), (fn if fn.ndim else float(fn))
 
 
-def _less(cost: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
+def _less(cost: Floats, right: Floats) -> Floats:
     """Return `cost - right`: the array itself, where nothing is subtracted from all of it."""
     return cost if right.ndim == 0 and right == 0 else cost - right
 
 
-def _refuse(what: str, numbers: NDArray[np.float64], rows: NDArray[np.intp], hint: str = "") -> None:
+def _refuse(what: str, numbers: Floats, rows: Indices, hint: str = "") -> None:
     """Raise an error that says what is wrong with some rows, if there are any."""
     if rows.size:
         first = np.atleast_1d(numbers)[rows[0]]

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stakes._rows import take_rows
-from stakes._typing import Bools, Floats
+from stakes._typing import Bools, Floats, Indices
 from stakes.costs import Costs, rounded
 from stakes.exceptions import SamplingError
 
@@ -116,7 +116,7 @@ class Records:
         return np.ones(len(self)) if self.weight is None else self.weight
 
     @cached_property
-    def cost_levels(self) -> tuple[Floats, NDArray[np.intp]]:
+    def cost_levels(self) -> tuple[Floats, Indices]:
         """The distinct values of `cost_share`, and the position of each record's value among them."""
         values, position = np.unique(self.cost_share, return_inverse=True)
         return values, position

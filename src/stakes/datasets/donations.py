@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import make_pipeline
 
+from stakes._typing import Floats
 from stakes.costs import Costs
 from stakes.datasets.splits import Rows
 
@@ -19,9 +19,7 @@ __all__ = ["MAILING_COST", "donation_costs"]
 MAILING_COST = 0.68
 
 
-def donation_costs(
-    frame: pl.DataFrame, donation: NDArray[np.float64], train: Rows, features: Sequence[str]
-) -> tuple[Costs, Costs]:
+def donation_costs(frame: pl.DataFrame, donation: Floats, train: Rows, features: Sequence[str]) -> tuple[Costs, Costs]:
     """Return the costs known after a mailing, and those known before it.
 
     A needless letter costs its postage. A missed donor costs the donation, less the postage: afterwards the real one
@@ -50,5 +48,5 @@ def donation_costs(
     return _mailing(np.where(donation > 0, donation, estimated)), _mailing(estimated)
 
 
-def _mailing(donation: NDArray[np.float64]) -> Costs:
+def _mailing(donation: Floats) -> Costs:
     return Costs(fp=MAILING_COST, fn=np.maximum(donation - MAILING_COST, 0.0))

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import expit, logit
 
-from stakes._typing import Bools, Floats
+from stakes._typing import Bools, Floats, Indices
 from stakes.decision.calibration import Calibration, fit_calibration
 from stakes.explain.contributions import Contributions, weighted_sum
 from stakes.records import Records
@@ -41,11 +41,11 @@ class Blend(ABC):
     calibrations: tuple[Calibration | None, ...]  # of each model's score; None where the score is a probability
 
     @property
-    def used(self) -> NDArray[np.intp]:
+    def used(self) -> Indices:
         """The models with a weight, which is all that need to be kept."""
         return np.flatnonzero(self.weights)
 
-    def take(self, models: NDArray[np.intp]) -> Self:
+    def take(self, models: Indices) -> Self:
         """Return the blend of some of the models; the others must have no weight."""
         return replace(
             self, weights=self.weights[models], calibrations=tuple(self.calibrations[model] for model in models)

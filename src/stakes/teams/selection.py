@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stakes._random import generator
-from stakes._typing import Floats
+from stakes._typing import Floats, Indices
 from stakes.records import Records
 
 __all__ = ["Stakes", "best_models", "greedy_team"]
@@ -141,7 +141,7 @@ def _search(columns: Floats, stakes: Stakes, start: int, n_steps: int) -> Floats
     return best / best.sum()
 
 
-def _largest(weights: Floats, models: NDArray[np.intp], size: int) -> Floats:
+def _largest(weights: Floats, models: Indices, size: int) -> Floats:
     """Return the weights of at most `size` models, the first of `models` where they are equal, scaled to the sum 1."""
     kept = models[np.argsort(-weights[models], kind="stable")[:size]]
     chosen = np.zeros_like(weights)
@@ -149,7 +149,7 @@ def _largest(weights: Floats, models: NDArray[np.intp], size: int) -> Floats:
     return chosen
 
 
-def _distinct(probabilities: Floats) -> NDArray[np.intp]:
+def _distinct(probabilities: Floats) -> Indices:
     """Return the first of each set of equal columns, in their order."""
     first: dict[bytes, int] = {}
     for model, column in enumerate(probabilities.T):
@@ -157,6 +157,6 @@ def _distinct(probabilities: Floats) -> NDArray[np.intp]:
     return np.array(list(first.values()), dtype=np.intp)
 
 
-def _cheapest_first(paid: Floats) -> NDArray[np.intp]:
+def _cheapest_first(paid: Floats) -> Indices:
     """Return the order of costs, in which those that are equal but for rounding keep their places."""
     return np.argsort(np.round(paid / EQUAL), kind="stable")
