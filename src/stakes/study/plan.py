@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -106,9 +107,10 @@ class Unit:
 
     @property
     def key(self) -> str:
-        """A name for the unit's file."""
-        parts = (str(self.repeat), self.method, self.train_costs, self.tree)
-        return ".".join(re.sub(r"[^0-9a-z.-]+", "_", part) for part in parts if part is not None)
+        """A name for the unit's file: with a digest, because file systems tell few characters apart."""
+        parts = [part for part in (str(self.repeat), self.method, self.train_costs, self.tree) if part is not None]
+        readable = ".".join(re.sub(r"[^0-9a-z.-]+", "_", part) for part in parts)
+        return f"{readable}.{hashlib.sha256(repr(parts).encode()).hexdigest()[:8]}"
 
 
 def family_of(method: str) -> str:
