@@ -154,7 +154,7 @@ def plan_units(config: Config, ratios: Sequence[str] = ()) -> list[Unit]:
         if ratios:
             peers = list_methods().filter(name="imblearn-*").names
             units += [Unit(repeat, peer, "none", ("label",), decision_costs=tuple(ratios)) for peer in peers]
-    return units
+    return list(dict.fromkeys(units))  # the last ones may have been asked for by name, too
 
 
 def by_promise(units: Sequence[Unit]) -> list[Unit]:
