@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 import sklearn
 from scipy.special import expit
+from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.frozen import FrozenEstimator
@@ -18,7 +19,7 @@ from sklearn.tree import DecisionTreeClassifier
 from stakes import CostDecisionClassifier, Costs, Decision
 from stakes.datasets import make_transactions
 from stakes.encoded import EncodedClassifier
-from stakes.exceptions import ColumnTypeWarning, CostsNeededError
+from stakes.exceptions import ColumnTypeWarning, CostsNeededError, DecisionError
 from stakes.metrics import make_cost_scorer, savings_score, total_cost, tuned_threshold
 
 
@@ -109,6 +110,25 @@ def test_with_decision_sets_the_parameters(records):
     clf = CostDecisionClassifier(LogisticRegression(), validation=0.3, random_state=0).fit(X, y, fn_cost=fn)
     other = clf.with_decision(Decision(output="average", calibration="platt", threshold="tuned"))
     assert (other.calibration, other.threshold, other.estimator_ is clf.estimator_) == ("platt", "tuned", True)
+
+
+@pytest.mark.parametrize(
+    "asked", [{"member": "cost"}, {"output": "vote"}, {"vote_weight": "equal"}, {"leaf": "laplace"}]
+)
+def test_decisions_that_the_parameters_cannot_hold_are_refused(records, asked):
+    X, y, fn = records
+    clf = CostDecisionClassifier(LogisticRegression(), random_state=0).fit(X, y, fn_cost=fn)
+    with pytest.raises(DecisionError, match=r"is about (votes, of which a single model|trees)"):
+        clf.with_decision(Decision(**asked))
+
+
+@pytest.mark.parametrize("decision", [Decision(threshold="cost"), Decision(threshold="half", leaf="frequency")])
+def test_a_decision_outlives_cloning(records, decision):
+    X, y, fn = records
+    other = CostDecisionClassifier(LogisticRegression(), random_state=0).fit(X, y, fn_cost=fn).with_decision(decision)
+    again = clone(other).fit(X, y, fn_cost=fn)
+    np.testing.assert_array_equal(other.predict(X, fn_cost=fn), again.predict(X, fn_cost=fn))
+    np.testing.assert_array_equal(other.predict_proba(X), again.predict_proba(X))
 
 
 @pytest.mark.parametrize(

@@ -141,7 +141,7 @@ class CostDecisionClassifier(MemberClassifier):
             records_as_given = replace(records, X=X, weight=weight)
             self.estimator_ = fit_model(seeded(self.estimator, rng), records_as_given, self._class_labels)
         self.members_ = ModelMembers([self.estimator_], self.classes_[self._positive])
-        self.votes_ = Votes()
+        self.votes_ = Votes(voting=False)
         self.default_decision_ = self._default_decision()
         return ValidationRecords(records) if self.prefit else None
 

@@ -37,7 +37,7 @@ class Votes(NamedTuple):
 
     output: str = "average"
     averages: bool = True  # whether the mean of the members' probabilities is a probability
-    voting: bool = True  # whether members vote: those of a blend give one probability together
+    voting: bool = True  # whether members vote: a single model, or a blend, gives one probability
     weight: Floats | None = None  # of each member (boosting: alpha); None for equal ones
     by_node: bool = False  # times the mean weight of the records in the leaf (weighted ensembles)
     cast: str = "plain"  # or "by_cost" (CSB), "signed" (UBoost), or "confidence" (AdaBoost.M2): see FRAMEWORK 7.2
@@ -282,7 +282,8 @@ def _check_fits(decision: Decision, votes: Votes) -> None:
         )
     if (decision.output or votes.output) == "vote" and not votes.voting:
         raise DecisionError(
-            f"{decision!r} is about votes, and a blend of models has none: choose its calibration and threshold only"
+            f"{decision!r} is about votes, of which a single model or a blend of models has none: choose calibration "
+            "and threshold only"
         )
     if decision.vote_weight == "node" and not votes.by_node:
         raise DecisionError("vote_weight='node' is the mean weight in a leaf: only weighted ensembles have one")
