@@ -189,3 +189,12 @@ def test_a_study_of_records_in_memory_delivers_a_model_without_a_profile(tmp_pat
     small: dict[str, Any] = {"methods": ["tree"], "folds": 2, "metacost": "none", "teams": False, "jobs": 1}
     Study(data, out=tmp_path / "study", **small).run()
     assert read_info(tmp_path / "study" / "best.skops")["profile"] == {}
+
+
+@pytest.mark.parametrize(("share", "most"), [(0.29, 29), (0.286, 28), (0.57, 57), (1.0, 100), (0.001, 0)])
+def test_a_share_of_the_records_is_as_many_as_it_says(
+    models: dict[bool, Path], share: float, most: int, tmp_path: Path
+) -> None:
+    """0.29 * 100 is less than 29."""
+    done, _ = decided(models[True], customers(100, 1), tmp_path, fn_cost="1000 * monthly_charges", max_acted=share)
+    assert done.n_positive == most

@@ -126,13 +126,20 @@ def apply_model(
         if not task.total.n_records:
             raise StudyError(f"{records.name} has no records")
         if limited:
-            most = int((max_acted or 0.0) * task.total.n_records) if budget is None else budget
+            most = _most_of(task.total.n_records, max_acted or 0.0) if budget is None else budget
             kept = work.write(most, write, size=batch_size)
             task.total = task.total._replace(n_positive=kept.n_acted, saving=kept.saving)
             if kept.n_left:
                 beyond = f"are beyond the limit of {most:,}"
                 task.notes.append(f"{kept.n_left:,} more records are worth acting on, and {beyond}")
     return _applied(task, limited=limited)
+
+
+def _most_of(n: int, share: float) -> int:
+    """Return how many of `n` records are no larger share of them."""
+    most = round(share * n)
+    # Divided, not multiplied: 29 of 100 is exactly the share 0.29, but 0.29 * 100 < 29.
+    return most if most / n <= share else most - 1
 
 
 class Total(NamedTuple):
