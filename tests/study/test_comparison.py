@@ -230,6 +230,8 @@ def test_what_cannot_be_compared_is_said(tmp_path):
         compare([tmp_path / "a"])
     with pytest.raises(StudyError, match="bg: not in all 1 data sets"):
         compare([tmp_path / "a"], methods=["rf", "bg"])
+    with pytest.raises(StudyError, match=r"^bg: not in all 1 data sets"):
+        compare([tmp_path / "a"], methods="bg")
     with pytest.raises(StudyError, match="its results have no out_of_fold_g_mean"):
         compare([tmp_path / "a"], measure="g_mean")
     with pytest.raises(StudyError, match="cannot be compared by 'acted'"):

@@ -2,10 +2,28 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from stakes.boosting.rules import RULES, AdaBoost
+from stakes.datasets import make_churn
+from stakes.study import Study, StudyData
 from stakes.study.plan import Config, plan_units
+
+
+def churn_data() -> StudyData:
+    made = make_churn(200, random_state=0)
+    return StudyData(
+        name="churn",
+        frame=made.frame,
+        positive=made.target == 1,
+        classes=("stays", "leaves"),
+        costs=made.costs,
+        test_rows=None,
+        test_fraction=0.3,
+        info={"target": "churn", "positive": "leaves", "fp_cost": None, "fn_cost": None, "notes": []},
+    )
 
 
 def test_methods_whose_names_differ_in_capitals_only_have_files_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -27,3 +45,12 @@ def test_methods_of_imbalanced_learn_that_are_asked_for_are_trained_once() -> No
     assert sorted(unit.method for unit in units if unit.method.startswith("imblearn")) == [
         "imblearn-brf", "imblearn-easyensemble", "imblearn-rusboost",
     ]  # fmt: skip
+
+
+def test_one_method_and_one_setting_need_no_list(tmp_path: Path) -> None:
+    one, listed = (
+        Study(churn_data(), out=tmp_path, methods=methods, train_costs=costs)
+        for methods, costs in (("urf", "class means"), (["urf"], ["class means"]))
+    )
+    assert one.config == listed.config
+    assert [unit.method for unit in one.units] == ["urf", "lr", "lgbm"]

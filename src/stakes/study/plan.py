@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
@@ -23,6 +23,7 @@ __all__ = [
     "Unit",
     "by_promise",
     "family_of",
+    "names_of",
     "plan_units",
     "settings_for",
     "training_costs",
@@ -111,6 +112,11 @@ class Unit:
         parts = [part for part in (str(self.repeat), self.method, self.train_costs, self.tree) if part is not None]
         readable = ".".join(re.sub(r"[^0-9a-z.-]+", "_", part) for part in parts)
         return f"{readable}.{hashlib.sha256(repr(parts).encode()).hexdigest()[:8]}"
+
+
+def names_of(given: str | Iterable[str]) -> tuple[str, ...]:
+    """Return names that may be a single one."""
+    return (given,) if isinstance(given, str) else tuple(given)
 
 
 def family_of(method: str) -> str:

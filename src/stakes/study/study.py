@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -26,7 +26,7 @@ from stakes.study.data import StudyData, load_data
 from stakes.study.display import study_html
 from stakes.study.findings import Findings, find
 from stakes.study.large import reopened
-from stakes.study.plan import RATIOS, Config, Unit, by_promise, plan_units
+from stakes.study.plan import RATIOS, Config, Unit, by_promise, names_of, plan_units
 from stakes.study.prices import study_prices
 from stakes.study.progress import Progress
 from stakes.study.report import write_report
@@ -112,14 +112,14 @@ class Study:
         See `stakes.study.load_data`.
     out : path
         The directory of the results. The same study again goes on where it was stopped.
-    methods : sequence of str, default=("quick",)
+    methods : str or iterable of str, default=("quick",)
         Names of the catalogue, patterns such as ``"dm-*"``, "all" or "quick". Logistic regression and gradient
         boosting are always tried, too.
     trees : int, default=100
         Members of an ensemble.
     folds, repeats : int, default=5 and 1
         Into how many folds the learning records are divided, and how often anew.
-    train_costs : sequence of str, default=("record",)
+    train_costs : str or iterable of str, default=("record",)
         "record", "class means", or pairs such as "1:6".
     measure : str, default=None
         What is compared: by default cost where there are costs, and balanced accuracy where there are none.
@@ -169,11 +169,11 @@ class Study:
         data: StudyData,
         *,
         out: Path | str,
-        methods: Any = ("quick",),
+        methods: str | Iterable[str] = ("quick",),
         trees: int = 100,
         folds: int = 5,
         repeats: int = 1,
-        train_costs: Any = ("record",),
+        train_costs: str | Iterable[str] = ("record",),
         measure: str | None = None,
         max_fpr: float | None = None,
         max_acted: float | None = None,
@@ -195,11 +195,11 @@ class Study:
             raise StudyError("--out is empty: give the directory of the results")
         self.directory = Path(out)
         self.config = Config(
-            methods=tuple(methods),
+            methods=names_of(methods),
             trees=trees,
             folds=folds,
             repeats=repeats,
-            train_costs=tuple(train_costs),
+            train_costs=names_of(train_costs),
             measure=measure or ("balanced_accuracy" if data.costs is None else "cost"),
             max_fpr=max_fpr,
             max_acted=max_acted,

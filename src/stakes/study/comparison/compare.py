@@ -24,6 +24,7 @@ from stakes.study.comparison.statistics import (
     ranks,
     wilcoxon_holm,
 )
+from stakes.study.plan import names_of
 
 __all__ = ["Comparison", "Place", "compare"]
 
@@ -83,7 +84,11 @@ class Comparison:
 
 
 def compare(
-    studies: Iterable[str | Path], *, measure: str = "savings", methods: Iterable[str] | None = None, seed: int = 0
+    studies: Iterable[str | Path],
+    *,
+    measure: str = "savings",
+    methods: str | Iterable[str] | None = None,
+    seed: int = 0,
 ) -> Comparison:
     """Compare methods over the data sets of finished studies.
 
@@ -97,7 +102,7 @@ def compare(
         Directories of studies, or directories that have such directories in them.
     measure : str, default="savings"
         What is compared; "balanced_accuracy" or "g_mean" where there are no costs.
-    methods : iterable of str, default=None
+    methods : str or iterable of str, default=None
         The methods to compare; those that are in all data sets by default.
     seed : int, default=0
         Of the draws behind intervals and Bayesian tests.
@@ -132,7 +137,7 @@ def compare(
     table = figures_of(sources, measure)
     n_sets = table["data"].n_unique()
     counts = dict(table.group_by("name", maintain_order=True).len().iter_rows())
-    wanted = [name for name, count in counts.items() if count == n_sets] if methods is None else list(methods)
+    wanted = [name for name, count in counts.items() if count == n_sets] if methods is None else list(names_of(methods))
     if unknown := [name for name in wanted if counts.get(name) != n_sets]:
         raise StudyError(f"{', '.join(unknown)}: not in all {n_sets} data sets")
     if len(wanted) < 2:
