@@ -6,7 +6,7 @@ import pytest
 
 from stakes import CostBaggingClassifier, CostTreeClassifier, Decision, make_classifier
 from stakes.datasets import make_churn
-from stakes.decision.calibration import PlattLogit
+from stakes.decision.calibration import LogisticBounded, PlattLogit
 from stakes.delivered import DeliveredClassifier
 from stakes.exceptions import ModelFileError
 from stakes.export import to_onnx
@@ -114,3 +114,13 @@ def test_what_cannot_be_exported_is_refused_with_a_way_out():
         to_onnx(by_cost)
     with pytest.raises(ModelFileError, match="not made of trees"):
         to_onnx(make_classifier("lr").fit(FRAME, TRAIN.target))
+
+
+def test_a_calibration_of_ones_own_is_refused_with_a_way_out():
+    class Halved(LogisticBounded):
+        """Half of it."""
+
+    forest = make_classifier("rf", n_estimators=3, random_state=0).fit(FRAME, TRAIN.target)
+    model = DeliveredClassifier(forest, (0, 1), FRAME.columns, Halved())
+    with pytest.raises(ModelFileError, match=r"Halved.*cannot be exported: choose .* 'logistic', .*'isotonic'"):
+        to_onnx(model)

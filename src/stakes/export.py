@@ -18,7 +18,15 @@ import stakes
 from stakes._atomic import write_atomically
 from stakes._members import Prior, TreeMembers
 from stakes._typing import Floats
-from stakes.decision.calibration import Calibration, Isotonic, Logistic, LogisticBounded, Platt, PlattLogit
+from stakes.decision.calibration import (
+    CALIBRATIONS,
+    Calibration,
+    Isotonic,
+    Logistic,
+    LogisticBounded,
+    Platt,
+    PlattLogit,
+)
 from stakes.decision.readings import OWN, Source
 from stakes.delivered import DeliveredClassifier
 from stakes.exceptions import ModelFileError
@@ -79,8 +87,15 @@ def to_onnx(model: Any, path: str | Path | None = None) -> Any:
     features = graph.inputs(inner.binning_, named=hasattr(inner, "feature_names_in_"))
     score, total = _score(graph, inner, features)
     for calibration in (inner.cut_.calibration, after):
-        if calibration is not None:
-            score = CALIBRATED[type(calibration)](graph, calibration, score, total)
+        if calibration is None:
+            continue
+        if type(calibration) not in CALIBRATED:
+            known = ", ".join(repr(name) for name, kind in CALIBRATIONS.items() if kind in CALIBRATED)
+            raise ModelFileError(
+                f"{type(calibration).__name__}, {calibration.words}, cannot be exported: choose a decision with one of "
+                f"the calibrations {known}, or without any"
+            )
+        score = CALIBRATED[type(calibration)](graph, calibration, score, total)
     positive = inner._positive if inner is model else int(model.classes_[1] == model.labels[1])
     other = graph.add("Sub", graph.number(1.0), score)
     graph.add("Concat", *((other, score) if positive == 1 else (score, other)), axis=1, output="probabilities")
