@@ -24,7 +24,7 @@ LARGEST_LOG_RATIO = log(1e15)
 SMALLEST_SHARE = 1e-15
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Records:
     """Records with their classes and costs.
 
