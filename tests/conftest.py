@@ -1,10 +1,8 @@
-"""Small records that many tests share, property tests without deadlines, and kernels that are never out of date."""
+"""Small records that many tests share, property tests without deadlines, and the order of files."""
 
 from __future__ import annotations
 
 import os
-from hashlib import sha256
-from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -12,11 +10,6 @@ import pytest
 from hypothesis import settings
 
 from shared_records import Records, make_records
-
-# numba keeps compiled kernels by the file they stand in, and does not see when what they inline from others changes.
-ROOT = Path(__file__).parents[1]
-sources = sha256(b"".join(path.read_bytes() for path in sorted((ROOT / "src").rglob("*.py"))))
-os.environ.setdefault("NUMBA_CACHE_DIR", str(ROOT / ".pytest_cache" / f"kernels-{sources.hexdigest()[:16]}"))
 
 # The first example of a test may compile a kernel: no deadline is right for it and for the others.
 settings.register_profile("stakes", deadline=None)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import logging
 import os
+import shutil
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -149,3 +151,50 @@ def test_processes_do_not_compile_the_same_at_the_same_time(tmp_path: Path) -> N
         )
         written = sum(text.count("data saved to") for text in said)
     assert 2 <= written <= 4  # two functions, of integers and of floats
+
+
+def test_kernels_are_compiled_again_where_what_they_call_in_another_file_has_changed(tmp_path: Path) -> None:
+    package = tmp_path / "stakes"
+    shutil.copytree(ROOT / "src" / "stakes", package, ignore=shutil.ignore_patterns("__pycache__"))
+    (package / "tree" / "calling.py").write_text(
+        "from stakes._jit import kernel\n"
+        "from stakes.tree.criteria import gini_loss\n\n"
+        "@kernel\ndef loss(positive, negative):\n    return gini_loss(positive, negative)\n"
+    )
+    criteria = package / "tree" / "criteria.py"
+    before = criteria.read_text()
+    program = "from stakes.tree.calling import loss; print(loss(3.0, 1.0))"
+    environment = os.environ | {"PYTHONPATH": str(tmp_path), "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+
+    def run() -> float:
+        return float(subprocess.check_output([sys.executable, "-B", "-c", program], env=environment, text=True))
+
+    def kept() -> list[str]:
+        return sorted(path.name for path in (tmp_path / "cache").rglob("*.nb[ic]"))
+
+    assert run() == 1.5
+    first = kept()
+    criteria.write_text(before.replace("2.0 * positive * negative", "7.0 * positive * negative"))
+    assert run() == 5.25
+    assert kept() == first  # nothing piles up
+
+
+def test_what_kernels_take_from_other_files_is_in_the_sources_that_are_looked_at() -> None:
+    package = ROOT / "src" / "stakes"
+    seen = {path for pattern in jit.SOURCES for path in package.glob(pattern)} | {package / "_typing.py"}
+    kernels = 0
+    for path in package.rglob("*.py"):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        home = {
+            name.asname or name.name: ROOT / "src" / f"{node.module.replace('.', '/')}.py"
+            for node in ast.walk(tree)
+            if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("stakes.")
+            for name in node.names
+        }
+        for node in ast.walk(tree):
+            marks = [ast.unparse(mark) for mark in getattr(node, "decorator_list", ())]
+            if {"kernel", "borrowing", "inlined"} & set(marks):
+                kernels += 1
+                used = {name.id for name in ast.walk(node) if isinstance(name, ast.Name)}
+                assert {home[name] for name in used & home.keys()} <= seen, f"{path}: {node.name}"
+    assert kernels > 50

@@ -5,15 +5,17 @@ from __future__ import annotations
 import contextlib
 import logging
 import multiprocessing
+import shutil
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from functools import cached_property
+from functools import cache, cached_property
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numba
 from filelock import FileLock, Timeout
-from numba.core.caching import FunctionCache
+from numba.core.caching import FunctionCache, IndexDataCacheFile
 
 __all__ = ["borrowing", "in_blocks", "inlined", "kernel", "tell_before_compiling"]
 
@@ -23,6 +25,8 @@ _told = False
 _said = False
 # Seconds to wait for another process that compiles the same.
 PATIENCE = 120
+# What kernels take from other files than their own, by calls, constants and tuples, is in these.
+SOURCES = ("_jit.py", "feature_costs.py", "tree/*.py")
 
 
 def kernel(function: F) -> F:
@@ -65,11 +69,26 @@ def _compiled(function: F, **options: Any) -> F:
     return result
 
 
+@cache
+def _kept_in() -> str:
+    """Return the name of the folder for what is compiled from these very sources."""
+    package = Path(__file__).parent
+    sources = (path.read_bytes() for pattern in SOURCES for path in sorted(package.glob(pattern)))
+    return f"kernels-{sha256(b''.join(sources)).hexdigest()[:16]}"
+
+
 class _Cache(FunctionCache):
     """Compiled code on disk: what is broken is compiled again, and what cannot be written is not kept.
 
-    Processes that need the same code wait for the first of them to compile it.
+    numba compiles a kernel again where its own file has changed; what it calls may stand in others, so each state of
+    the sources has a folder. Processes that need the same code wait for the first of them to compile it.
     """
+
+    def __init__(self, function: Any) -> None:
+        super().__init__(function)
+        self._cache_path = str(Path(self.cache_path) / _kept_in())
+        stamp = self._impl.locator.get_source_stamp()
+        self._cache_file = IndexDataCacheFile(self._cache_path, self._impl.filename_base, stamp)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         found = self._load(sig, target_context)
@@ -93,8 +112,12 @@ class _Cache(FunctionCache):
 
     def _wait(self) -> bool:
         """Return whether this process is the one to compile; also after some time in vain."""
+        folder = Path(self.cache_path)
         try:
-            Path(self.cache_path).mkdir(parents=True, exist_ok=True)
+            if not folder.exists():
+                folder.mkdir(parents=True, exist_ok=True)
+                for old in set(folder.parent.glob("kernels-*")) - {folder}:
+                    shutil.rmtree(old, ignore_errors=True)
             self._lock.acquire(timeout=PATIENCE)
         except (OSError, Timeout, NotImplementedError):
             return False
