@@ -138,7 +138,8 @@ class EnsembleClassifier(MemberClassifier):
     def _keep(self, **state: Any) -> None:
         """Keep what a warm start needs of this fit, if there may be one."""
         if self._last_fit is not None:
-            self._last_fit |= state | {"complete": True}
+            # A new one: classifiers with other decisions share the last.
+            self._last_fit = self._last_fit | state | {"complete": True}
 
     def _check_same(self, then: int, now: int) -> None:
         if then != now:

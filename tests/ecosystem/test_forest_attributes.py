@@ -377,6 +377,15 @@ def test_a_warm_start_of_boosting_is_a_longer_fit(name: str) -> None:
         model.set_params(n_estimators=2).fit(X, Y, sample_weight=weight)
 
 
+@pytest.mark.parametrize("model", [ENSEMBLES["forest"], ENSEMBLES["models"], BOOSTED["samples"], BOOSTED["models"]])
+def test_a_warm_start_is_not_disturbed_by_that_of_a_classifier_with_another_decision(model: Any) -> None:
+    first = clone(model).set_params(n_estimators=3, warm_start=True).fit(X, Y)
+    first.with_decision(Decision(threshold="half")).set_params(n_estimators=5).fit(X, 1 - Y)
+    first.set_params(n_estimators=7).fit(X, Y)
+    whole = clone(model).set_params(n_estimators=7).fit(X, Y)
+    np.testing.assert_array_equal(first.predict_proba(X), whole.predict_proba(X))
+
+
 def test_a_warm_start_adds_nothing_to_boosting_that_has_ended() -> None:
     model = CostBoostClassifier(warm_start=True, n_estimators=3).fit(Y[:, None], Y)
     assert model.stop_reason_ == PERFECT

@@ -210,7 +210,7 @@ class CostBoostClassifier(EnsembleClassifier):
         acted = rule.uses_costs or sampled_by_cost or by_tree or self.member_ != "label"
         last, n_rounds = None, self.n_estimators
         if self._goes_on():
-            last, rng = Boosted(**self._last_fit["boosted"]), self._last_fit["rng"]
+            last, rng = Boosted(**self._last_fit["boosted"]), copy.deepcopy(self._last_fit["rng"])
             self._check_warm_start(last.log_weight.size, len(records))
             n_rounds = self.n_estimators - len(last.members) if last.stop_reason == DONE else 0
         with ThreadPoolExecutor(self._n_threads) as pool:
