@@ -90,8 +90,8 @@ class Recorder:
         self.weights.append(shares(log_weight)[0])
         return self.learner.fit(log_weight, weight)
 
-    def keep(self, member: Any, assignment: Any) -> None:
-        self.learner.keep(member, assignment)
+    def keep(self, member: Any) -> None:
+        self.learner.keep(member)
 
 
 def test_every_variant_is_among_the_cases() -> None:

@@ -354,6 +354,7 @@ BOOSTED = {
     "held out": CostBoostClassifier(CostTreeClassifier(max_depth=2), variant="uboost", **FEW),
     "models": CostBoostClassifier(DecisionTreeClassifier(max_depth=2, max_features=1), variant="adac1", **FEW),
     "tuned members": CostBoostClassifier(decision=Decision(member="tuned"), fn_cost=3, **FEW),
+    "prices": CostBoostClassifier(CostTreeClassifier(max_depth=2, feature_costs=[4.0, 2.0, 1.0, 1.0]), **FEW),
     "as published": CostBoostClassifier(variant="csb2", variant_params={"costs_per_round": "full"}, **FEW),
 }
 

@@ -84,12 +84,12 @@ class BoostedTrees:
         members = TreeMembers(Trees.join([nodes]), weighted=True)
         return members, members.assign(records.X, self.n_threads)
 
-    def keep(self, member: TreeMembers, assignment: LeafAssignment) -> None:
+    def keep(self, member: TreeMembers) -> None:
         """Lower prices for the members to come, by the share of records that have paid them."""
         if not self.feature_costs:
             return
         bins, n_features = self.learner.records.X, len(self.feature_costs.features)
-        used = member.trees.features_used(assignment.ids, n_features) & (bins[:, :n_features] != MISSING)
+        used = member.features_used(bins, n_features, self.n_threads) & (bins[:, :n_features] != MISSING)
         bought = self.feature_costs.bought(used)
         self.bought = bought if self.bought is None else self.bought | bought
         owing = dict(zip(self.feature_costs.items, 1.0 - self.bought.mean(axis=0), strict=True))
@@ -122,7 +122,7 @@ class BoostedModels:
         members = ModelMembers([model], self.learner.labels[1])
         return members, members.assign(records.X)
 
-    def keep(self, member: ModelMembers, assignment: LeafAssignment) -> None:
+    def keep(self, member: ModelMembers) -> None:
         """Take note that a member is in the ensemble: the next one does not depend on it."""
 
     def join(self, members: Sequence[ModelMembers]) -> ModelMembers:

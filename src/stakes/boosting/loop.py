@@ -37,7 +37,7 @@ class Learner(Protocol):
         The logarithms tell weights apart that are too small for `weight`, which sums to 1.
         """
 
-    def keep(self, member: Any, assignment: LeafAssignment) -> None:
+    def keep(self, member: Any) -> None:
         """Take note that a member is in the ensemble."""
 
 
@@ -77,6 +77,8 @@ def boost(
             start = start + np.log(records.weight)
         last = Boosted([], [], [], [], DONE, start)
     members, alphas, errors, thresholds = [*last.members], [*last.alphas], [*last.errors], [*last.thresholds]
+    for member in members:
+        learner.keep(member)
     stop_reason, log_weight = last.stop_reason, last.log_weight.copy()
     focus = rule.focus(records)
     # The same arrays in all rounds: of many records, to get new memory takes longer than to compute what is put there.
@@ -106,7 +108,7 @@ def boost(
             stop_reason, alpha = PERFECT, LARGE
         alpha *= learning_rate
         members.append(member)
-        learner.keep(member, assignment)
+        learner.keep(member)
         alphas.append(alpha)
         errors.append(error)
         thresholds.append(threshold)
