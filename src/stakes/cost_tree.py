@@ -38,11 +38,7 @@ __all__ = ["CostTreeClassifier"]
 SYNONYMS = {"log_loss": "entropy"}
 
 MAX_FEATURES = Constraint(
-    lambda value: (
-        whole(1, optional=True).accepts(value)
-        or choice("sqrt", "log2").accepts(value)
-        or (isinstance(value, float | np.floating) and 0 < float(value) <= 1)
-    ),
+    lambda value: value is None or size(1).accepts(value) or choice("sqrt", "log2").accepts(value),
     "is not valid: choose from 'sqrt', 'log2', a whole number of at least 1, a share of the features in (0, 1], None",
 )
 
