@@ -24,9 +24,9 @@ def test_unknown_costs_are_estimated_from_the_known_ones(prototype: Any, small: 
     fn, fn_fresh = (np.maximum(2 + X @ [1.0, 2, 0, 0, 0], 0.25) for X in (small.X, fresh.X))
     known = np.where((np.arange(240) % 3 == 0) | (fn == 0.25), np.nan, fn)
     clf = make(prototype, cost_estimator=LinearRegression()).fit(small.X, small.y, fp_cost=2.0, fn_cost=known)
-    regressor = clf.cost_estimators_.fitted["fn_cost"]
+    regressor = clf.cost_estimators_["fn_cost"]
     np.testing.assert_allclose(regressor.coef_, [1, 2, 0, 0, 0], atol=1e-9)
-    assert list(clf.cost_estimators_.fitted) == ["fn_cost"]  # fp_cost is constant: there is nothing to learn
+    assert list(clf.cost_estimators_) == ["fn_cost"]  # fp_cost is constant: there is nothing to learn
     estimated = np.maximum(regressor.predict(fresh.X), 0)
     assert (estimated == 0).any()
     np.testing.assert_allclose(estimated, np.where(fn_fresh == 0.25, estimated, fn_fresh))
@@ -46,7 +46,7 @@ def test_training_goes_by_the_estimates_where_costs_are_unknown(prototype: Any, 
     filled = np.where(rows, small.fn, clone(model).fit(small.X[rows], small.fn[rows]).predict(small.X))
     told = make(prototype, **options).fit(small.X, small.y, fp_cost=small.fp, fn_cost=filled)
     assert_same_trees(clf, told)
-    assert list(clf.cost_estimators_.fitted) == ["fp_cost", "fn_cost"]
+    assert list(clf.cost_estimators_) == ["fp_cost", "fn_cost"]
 
 
 def test_one_cost_can_be_estimated_and_the_other_not(small: Any, fresh: Any) -> None:

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 
 from stakes._acquisition import AcquisitionMixin
 from stakes._docs import documented
-from stakes._estimation import CostEstimators
+from stakes._estimation import estimate_costs, estimated_cost
 from stakes._routing import RoutesMetadata
 from stakes._typing import Bools
 from stakes._validation import Constraint, check_params
@@ -135,11 +135,9 @@ class CostClassifier(RoutesMetadata, AcquisitionMixin, ExplainMixin, ClassifierM
         for name, default in (("fp_cost", self.fp_cost), ("fn_cost", self.fn_cost), ("tp_cost", 0.0), ("tn_cost", 0.0)):
             if given[name] is None:
                 given[name] = default
-        self.cost_estimators_ = None
-        known: dict[str, Any] = {}
+        self.cost_estimators_, known = dict[str, Any](), dict[str, Any]()
         if self.cost_estimator is not None:
-            self.cost_estimators_ = CostEstimators(self.cost_estimator)
-            given, known = self.cost_estimators_.fit(X, n, given, rng.spawn(1)[0])
+            given, known, self.cost_estimators_ = estimate_costs(self.cost_estimator, X, n, given, rng.spawn(1)[0])
         costs = _costs(given).for_records(n)
         self.constant_costs_ = {name: float(value) for name, value in given.items() if np.ndim(value) == 0}
         return costs, _costs(given | known) if known else None
@@ -152,9 +150,9 @@ class CostClassifier(RoutesMetadata, AcquisitionMixin, ExplainMixin, ClassifierM
                 found[name] = given[name]
             elif name in self.constant_costs_:
                 found[name] = self.constant_costs_[name]
-            elif self.cost_estimators_ is not None and name in self.cost_estimators_.fitted:
+            elif name in self.cost_estimators_:
                 if needed:
-                    found[name] = self.cost_estimators_.predict(name, X)
+                    found[name] = estimated_cost(self.cost_estimators_[name], X)
             elif needed:
                 raise CostsNeededError(
                     f"{type(self).__name__} decides by the costs of each record, and {name} was different for each "

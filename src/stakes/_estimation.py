@@ -18,54 +18,47 @@ from stakes._typing import Floats
 from stakes.costs import per_record
 from stakes.exceptions import CostsError
 
-__all__ = ["AmountEstimator", "CostEstimators", "ForeseenCost", "out_of_fold"]
+__all__ = ["AmountEstimator", "ForeseenCost", "estimate_costs", "estimated_cost", "out_of_fold"]
 
 # Estimates for training records are out of this many folds.
 FOLDS = 5
+ESTIMATED = ("fp_cost", "fn_cost")
 
 
-class CostEstimators:
-    """Regressors of fp_cost and fn_cost on the features.
+def estimate_costs(
+    regressors: Any, X: Any, n: int, given: dict[str, Any], rng: np.random.Generator
+) -> tuple[dict[str, Any], dict[str, Floats], dict[str, Any]]:
+    """Fit regressors of fp_cost and fn_cost on the features to the records whose cost is known.
 
     One regressor stands for both costs, a clone for each that differs from record to record; or a dict has one of each.
+    Returns the costs of all `n` records, of which unknown ones are filled in; what is known of those that are estimated
+    when a decision on these records is due, by regressors that were not fitted to the record's own cost; and the fitted
+    regressors by the names of their costs.
     """
+    if not isinstance(regressors, Mapping):
+        regressors = dict.fromkeys(ESTIMATED, regressors)
+    elif set(regressors) - set(ESTIMATED) or not regressors:
+        raise CostsError(
+            f"cost_estimator has the keys {sorted(map(str, regressors))}: give 'fp_cost', 'fn_cost' or both"
+        )
+    filled, estimated, fitted = dict(given), dict[str, Floats](), dict[str, Any]()
+    for name in ESTIMATED:
+        if regressors.get(name) is None or np.ndim(given[name]) == 0:
+            continue
+        costs = np.array(per_record(given[name], name, n, "X", may_be_nan=True))
+        known = ~np.isnan(costs)
+        if not known.any():
+            raise CostsError(f"{name} is NaN in all {costs.size} records: cost_estimator has nothing to learn from")
+        regressor = seeded(regressors[name], rng)
+        fitted[name] = _fit_rows(regressor, X, costs, np.flatnonzero(known))
+        estimated[name] = np.maximum(out_of_fold(regressor, fitted[name], X, costs, rng), 0.0)
+        filled[name] = np.where(known, costs, estimated[name])
+    return filled, estimated, fitted
 
-    def __init__(self, regressors: Any) -> None:
-        if isinstance(regressors, Mapping):
-            unknown = set(regressors) - {"fp_cost", "fn_cost"}
-            if unknown or not regressors:
-                raise CostsError(
-                    f"cost_estimator has the keys {sorted(map(str, regressors))}: give 'fp_cost', 'fn_cost' or both"
-                )
-        self.regressors = regressors
-        self.fitted: dict[str, Any] = {}
 
-    def fit(
-        self, X: Any, n: int, given: dict[str, Any], rng: np.random.Generator
-    ) -> tuple[dict[str, Any], dict[str, Floats]]:
-        """Fit to the records whose cost is known; return the costs of all `n` records, and what is known of them.
-
-        Unknown costs are filled in. What is known of the estimated ones when a decision on these records is due are
-        estimates by regressors that were not fitted to the record's own cost.
-        """
-        filled, estimated = dict(given), {}
-        for name in ("fp_cost", "fn_cost"):
-            regressor = self.regressors.get(name) if isinstance(self.regressors, Mapping) else self.regressors
-            if regressor is None or np.ndim(given[name]) == 0:
-                continue
-            costs = np.array(per_record(given[name], name, n, "X", may_be_nan=True))
-            known = ~np.isnan(costs)
-            if not known.any():
-                raise CostsError(f"{name} is NaN in all {costs.size} records: cost_estimator has nothing to learn from")
-            regressor = seeded(regressor, rng)
-            self.fitted[name] = _fit_rows(regressor, X, costs, np.flatnonzero(known))
-            estimates = np.maximum(out_of_fold(regressor, self.fitted[name], X, costs, rng), 0.0)
-            filled[name], estimated[name] = np.where(known, costs, estimates), estimates
-        return filled, estimated
-
-    def predict(self, name: str, X: Any) -> Floats:
-        """Return estimated costs; never below zero, which no mistake costs."""
-        return np.maximum(_predict(self.fitted[name], X), 0.0)
+def estimated_cost(regressor: Any, X: Any) -> Floats:
+    """Return estimated costs; never below zero, which no mistake costs."""
+    return np.maximum(_predict(regressor, X), 0.0)
 
 
 def out_of_fold(regressor: Any, fitted: Any, X: Any, amount: Floats, rng: np.random.Generator) -> Floats:

@@ -334,7 +334,7 @@ class MemberClassifier(CostClassifier):
             raise CostsError(f"fp_cost_val and fn_cost_val: {error}") from None
         assert costs is not None
         known = None
-        if self.cost_estimators_ is not None:
+        if self.cost_estimators_:
             known = self._costs_of(X_val, positive.size, dict.fromkeys(COST_NAMES), needed=True)
         return ValidationRecords(Records(features, positive, costs, known_costs=known))
 

@@ -25,7 +25,7 @@ from sklearn.tree._tree import Tree
 
 import stakes
 from stakes._atomic import write_atomically
-from stakes._estimation import AmountEstimator, CostEstimators, ForeseenCost
+from stakes._estimation import AmountEstimator, ForeseenCost
 from stakes._fitting import NumberedLabels
 from stakes._member_classifier import ValidationRecords
 from stakes._members import ModelMembers, TreeMembers
@@ -90,7 +90,7 @@ class Members:
 OWN_TYPES = (
     CostBaggingClassifier, CostBoostClassifier, CostDecisionClassifier, CostTreeClassifier, MetaCostClassifier,
     CostGradientBoostingClassifier, BoostedTrees, CostTeamClassifier, CostStackingClassifier, Team, Stack, OutOfFold,
-    DeliveredClassifier, EncodedClassifier, Encoder, Costs, Decision, Cut, Reader, Source, Votes, CostEstimators,
+    DeliveredClassifier, EncodedClassifier, Encoder, Costs, Decision, Cut, Reader, Source, Votes,
     TreeMembers, ModelMembers, Trees, AmountEstimator, ForeseenCost, EncodedRegressor, AmountRegressor,
     Nodes, FeatureBins, Binning, ValidationRecords, Records, *SAMPLERS.values(), *CALIBRATIONS.values(),
     *THRESHOLDS.values(),
@@ -409,8 +409,7 @@ def _digest(parts: dict[str, bytes], about: dict[str, Any]) -> str:
 
 # Their attributes are looked into; everything else is taken as it is.
 WALKED = (
-    AmountEstimator, BaseEstimator, Binning, Blend, CostEstimators, Cut, Encoder, ForeseenCost, ModelMembers, Pairs,
-    Reader,
+    AmountEstimator, BaseEstimator, Binning, Blend, Cut, Encoder, ForeseenCost, ModelMembers, Pairs, Reader,
 )  # fmt: skip
 
 

@@ -25,6 +25,7 @@ from stakes import (
     list_methods,
     make_classifier,
 )
+from stakes._estimation import estimated_cost
 from stakes.datasets import make_churn
 from stakes.decision.calibration import Platt
 from stakes.delivered import DeliveredClassifier
@@ -352,7 +353,7 @@ def test_money_is_by_estimated_costs_where_they_are_not_given():
     X, new = (data.frame.select("tenure", "monthly_charges").to_numpy() for data in (TRAIN, NEW))
     clf = CostBaggingClassifier(n_estimators=3, cost_estimator=LinearRegression(), random_state=0)
     clf.fit(X, TRAIN.target, fp_cost=3, fn_cost=TRAIN.costs.fn)
-    estimated = clf.cost_estimators_.predict("fn_cost", new)
+    estimated = estimated_cost(clf.cost_estimators_["fn_cost"], new)
     found = clf.explain(new)
     np.testing.assert_allclose(found.money, found.values * (3 + estimated)[:, None])
 

@@ -305,7 +305,7 @@ class BlendClassifier(MemberClassifier):
             for _, estimator in used:
                 if hasattr(estimator, attribute):
                     setattr(self, attribute, getattr(estimator, attribute))
-        self.cost_estimators_ = None
+        self.cost_estimators_ = {}
         remembered = {"fp_cost": fp_cost, "fn_cost": fn_cost, "tp_cost": 0.0, "tn_cost": 0.0}
         self.constant_costs_ = {name: float(cost) for name, cost in remembered.items() if cost is not None}
         self.validation_ = self.background_ = None
