@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from math import fsum
 from typing import Any
 
@@ -539,19 +540,16 @@ def test_a_member_that_is_always_wrong_or_always_right_has_an_infinite_or_the_la
         assert rule.vote_weight(records, weight, np.ones(3)) == np.inf
 
 
-def test_votes_by_weight_leave_out_members_that_do_not_count(small: Any) -> None:
+def test_votes_by_weight_of_the_first_members_leave_out_the_others(small: Any) -> None:
     clf = CostBoostClassifier(variant="uboost", n_estimators=4, random_state=0)
     clf.fit(small.X, small.y, fp_cost=1, fn_cost=3)
     assignment = clf.members_.assign(clf._read(small.X, reset=False))
-    costs = Costs(fp=1, fn=3)
 
-    def score(out_of_bag: Any = None) -> Any:
-        return clf.cut_.scores(clf.reader_.read(assignment, costs, out_of_bag=out_of_bag))
+    def score(n_members: int) -> Any:
+        voting = replace(assignment, ids=assignment.ids[:, :n_members].copy())
+        return clf.cut_.scores(clf.reader_.read(voting, Costs(fp=1, fn=3)))
 
-    out_of_bag = np.ones(assignment.ids.shape, bool)
-    everyone = score()
-    np.testing.assert_array_equal(score(out_of_bag), everyone)
-    out_of_bag[:, 1:] = False
-    first = score(out_of_bag)
+    everyone, first = score(4), score(1)
+    np.testing.assert_array_equal(everyone, clf.predict_proba(small.X, fp_cost=1, fn_cost=3)[:, 1])
     assert np.unique(first).size == 2  # a stump has two leaves
     assert not np.array_equal(first, everyone)

@@ -25,7 +25,7 @@ from stakes.decision.weights import BY_ERROR, VOTE_WEIGHTS, vote_weights
 from stakes.exceptions import CostsNeededError, DecisionError
 from stakes.records import Records
 
-__all__ = ["Reader", "Votes", "cost_share", "heaviest_leaves"]
+__all__ = ["Reader", "Votes", "cost_share", "largest_votes"]
 
 
 # Votes that depend on the costs of the record.
@@ -128,7 +128,7 @@ class Reader:
         if any(source.vote_weight in VOTE_WEIGHTS for source in votes):
             # Of all columns: `read` weighs each in every way that is asked for.
             columns = _fixed_first({(source.member, source.leaf) for source in votes})
-            ballot = self._ballot(leaves, columns)
+            ballot = self._ballot(assignment, columns)
             threshold = _thresholds(records.known, len(records))
             wrong, judged = member_losses(ids, counts, records.positive, loss, threshold, *ballot[:3])
             for c, column in enumerate(columns):
@@ -172,13 +172,12 @@ class Reader:
             raise CostsNeededError("this decision needs the costs of the records: pass fp_cost= and fn_cost=")
         leaves, threshold = assignment.leaves, _thresholds(costs, assignment.ids.shape[0])
         scores: dict[Source, Floats] = {}
-        totals: dict[Source, Floats] = {}
         by_leaf = {"signed": _signed, "confidence": _confident}.get(self.votes.cast)
         if by_leaf is not None:
+            assert out_of_bag is None  # all members of boosting judge all records
             for source in self.sources:
                 if source.vote_weight == OWN:
-                    alpha = self.member_weights(source, assignment.ids.shape[1])
-                    scores[source], totals[source] = by_leaf(assignment, alpha, threshold, out_of_bag)
+                    scores[source] = by_leaf(assignment, self._counted_weights(source, assignment), threshold)
         for by_node in (False, True):
             counted = [source for source in self.sources if source not in scores and self.by_node(source) == by_node]
             if not counted:
@@ -187,15 +186,9 @@ class Reader:
             votes = [source for source in counted if source.output == "vote"]
             columns = _fixed_first({(source.member, source.leaf) for source in votes})
             weights = sorted({source.vote_weight for source in votes})
-            ballot = self._ballot(
-                leaves,
-                columns,
-                weights,
-                averaged=[leaves.sampled_probability(source.leaf) for source in averages],
-                leaf_weight=leaves.mean_weight if by_node else None,
-                members=assignment.members,
-            )
-            average, share, total = tally(assignment.ids, ballot, threshold, out_of_bag, n_threads)
+            probabilities = [leaves.sampled_probability(source.leaf) for source in averages]
+            ballot = self._ballot(assignment, columns, weights, probabilities, leaves.mean_weight if by_node else None)
+            average, share = tally(assignment.ids, ballot, threshold, out_of_bag, n_threads)
             for k, source in enumerate(averages):
                 scores[source] = leaves.corrected_mean(np.ascontiguousarray(average[:, k]))
             for source in votes:
@@ -204,10 +197,19 @@ class Reader:
                 if source.vote_weight == OWN and self.votes.cast == "by_cost":
                     assert costs is not None
                     scores[source] = cost_share(scores[source], costs)
-                if source in self.with_total:
-                    totals[source] = np.ascontiguousarray(total[:, c, w])
         in_order = {source: scores[source] for source in self.sources}
-        return Readings(in_order, {source: totals[source] for source in self.with_total}, self.votes.output)
+        totals: dict[Source, Floats] = {}
+        for source in self.with_total:
+            weight = self._counted_weights(source, assignment)
+            if source.vote_weight == OWN and self.votes.cast == "signed":
+                weight = largest_votes(leaves, weight)
+            totals[source] = np.full(threshold.size, sum(weight.tolist()))
+        return Readings(in_order, totals, self.votes.output)
+
+    def _counted_weights(self, source: Source, assignment: LeafAssignment) -> Floats:
+        """Return the weight of the vote of each member that the records are assigned by: all, the first, or some."""
+        weight = self.member_weights(source, assignment.leaves.n_members)
+        return weight[: assignment.ids.shape[1]] if assignment.members is None else weight[assignment.members]
 
     def read_mean(self, members: TreeMembers, bins: Bytes, n_threads: int = 1) -> Readings | None:
         """Return the scores where they are one mean over the leaves of trees, which takes one pass; None if not."""
@@ -219,27 +221,22 @@ class Reader:
 
     def _ballot(
         self,
-        leaves: LeafTable,
+        assignment: LeafAssignment,
         columns: list[tuple[str, str]],
         weights: Sequence[str] = (),
-        *,
         averaged: Sequence[Floats] = (),
         leaf_weight: Floats | None = None,
-        members: NDArray[np.intp] | None = None,
     ) -> Ballot:
-        """Return what `tally` reads for probabilities to average, and for these columns of votes in ways of weighing.
-
-        Votes are those of all or some members.
-        """
+        """Return what `tally` reads for these columns of votes, ways of weighing them, and probabilities to average."""
+        leaves = assignment.leaves
         fixed = [column for column in columns if column[0] != "cost"]
         by_cost = [leaf for member, leaf in columns if member == "cost"]
         kinds = sorted(set(by_cost))
         outcomes = [self.fixed_votes(member, leaf, leaves) for member, leaf in fixed]
-        counted = np.arange(leaves.n_members) if members is None else members
-        weight = np.empty((counted.size, len(columns), len(weights)))
+        weight = np.empty((assignment.ids.shape[1], len(columns), len(weights)))
         for c, (member, leaf) in enumerate(columns):
             for w, name in enumerate(weights):
-                weight[:, c, w] = self.member_weights(Source("vote", leaf, member, name), leaves.n_members)[counted]
+                weight[:, c, w] = self._counted_weights(Source("vote", leaf, member, name), assignment)
         return Ballot(
             _columns([*averaged, *map(leaves.probability, kinds)], leaves.label.size, np.float64),
             _columns(outcomes, leaves.label.size, np.bool_),
@@ -299,55 +296,45 @@ def cost_share(share: Floats, costs: Costs) -> Floats:
     total = positive + negative
     weighed = np.where(total == 0, 0.5, positive / np.where(total == 0, 1.0, total))
     # Above one half iff the share is above T_cs, which rounding must not change where the two are close.
-    weighed = np.where(share > threshold, np.maximum(weighed, np.nextafter(0.5, 1.0)), np.minimum(weighed, 0.5))
-    return np.where(np.isnan(share), np.nan, weighed)
+    return np.where(share > threshold, np.maximum(weighed, np.nextafter(0.5, 1.0)), np.minimum(weighed, 0.5))
 
 
-def _signed(
-    assignment: LeafAssignment, alpha: Floats, threshold: Floats, out_of_bag: Bools | None
-) -> tuple[Floats, Floats]:
-    """Return UBoost's score, and the largest absolute sum of votes that its members can give (FRAMEWORK 7.2).
+def _signed(assignment: LeafAssignment, alpha: Floats, threshold: Floats) -> Floats:
+    """Return UBoost's score (FRAMEWORK 7.2).
 
     A vote is alpha (W+ C_FN - W- C_FP) by the weights in the leaf, the costs as shares of their sum, so that the unit
-    of the costs does not matter. The score is 1/2 + sum / (2 x largest): it keeps the order of the sums.
+    of the costs does not matter. The score is 1/2 + sum / (2 x the largest absolute sum of votes that members can
+    give): it keeps the order of the sums.
     """
     leaves = assignment.leaves
     assert leaves.weights is not None
     below, above = leaves.weights.T
-    heaviest = heaviest_leaves(leaves, alpha.size)
-    votes, largest = np.zeros(threshold.size), np.zeros(threshold.size)
+    votes = np.zeros(threshold.size)
     for m, leaf in enumerate(assignment.ids.T):
-        counted = 1.0 if out_of_bag is None else out_of_bag[:, m]
-        votes += counted * alpha[m] * (above[leaf] * (1.0 - threshold) - below[leaf] * threshold)
-        largest += counted * alpha[m] * heaviest[m]
-    score = 0.5 + votes / np.where(largest > 0, 2 * largest, 1.0)
+        votes += alpha[m] * (above[leaf] * (1.0 - threshold) - below[leaf] * threshold)
+    largest = sum(largest_votes(leaves, alpha).tolist())
+    score = 0.5 + votes / (2 * largest if largest > 0 else 1.0)
     # Above one half iff the sum is positive, which rounding must not change.
-    score = np.clip(np.where(votes > 0, np.maximum(score, np.nextafter(0.5, 1.0)), np.minimum(score, 0.5)), 0.0, 1.0)
-    if out_of_bag is not None:
-        score[~out_of_bag.any(axis=1)] = np.nan
-    return score, largest
+    score = np.where(votes > 0, np.maximum(score, np.nextafter(0.5, 1.0)), np.minimum(score, 0.5))
+    return np.clip(score, 0.0, 1.0)
 
 
-def heaviest_leaves(leaves: LeafTable, n_members: int) -> Floats:
-    """Return the largest weight of a class in any leaf, for each member."""
+def largest_votes(leaves: LeafTable, alpha: Floats) -> Floats:
+    """Return the largest absolute vote that each of the first members can give, by the weights in its leaves."""
     assert leaves.weights is not None
-    heaviest = np.zeros(n_members)
+    heaviest = np.zeros(leaves.n_members)
     np.maximum.at(heaviest, leaves.member, leaves.weights.max(axis=1))
-    return heaviest
+    return alpha * heaviest[: alpha.size]
 
 
-def _confident(
-    assignment: LeafAssignment, alpha: Floats, threshold: Floats, out_of_bag: Bools | None
-) -> tuple[Floats, Floats]:
-    """Return the score of AdaBoost.M2, and the total weight: the mean of the members' P+ with weights alpha."""
+def _confident(assignment: LeafAssignment, alpha: Floats, threshold: Floats) -> Floats:
+    """Return the score of AdaBoost.M2: the mean of the members' P+ with weights alpha."""
     p = assignment.leaves.probability("frequency")
-    votes, total = np.zeros(threshold.size), np.zeros(threshold.size)
+    votes = np.zeros(threshold.size)
     for m, leaf in enumerate(assignment.ids.T):
-        weight = alpha[m] if out_of_bag is None else alpha[m] * out_of_bag[:, m]
-        votes += weight * p[leaf]
-        total += weight
+        votes += alpha[m] * p[leaf]
     with np.errstate(invalid="ignore"):
-        return np.clip(votes / total, 0.0, 1.0), total
+        return np.clip(votes / sum(alpha.tolist()), 0.0, 1.0)
 
 
 def _fixed_first(columns: set[tuple[str, str]]) -> list[tuple[str, str]]:

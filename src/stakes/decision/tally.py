@@ -43,18 +43,18 @@ def _tally(
     end: int,
     average: Floats,
     share: Floats,
-    total: Floats,
 ) -> None:
-    """Write mean probabilities, shares of positive votes, and total vote weights of the records from start to end."""
+    """Write mean probabilities and shares of positive votes of the records from start to end."""
     n_kinds, n_fixed, n_columns = probability.shape[1], outcome.shape[1], weight.shape[1]
     n_weights = weight.shape[2]
+    total = np.empty((n_columns, n_weights))
     for i in range(start, end):
         for k in range(n_kinds):
             average[i, k] = 0.0
         for c in range(n_columns):
             for w in range(n_weights):
                 share[i, c, w] = 0.0
-                total[i, c, w] = 0.0
+                total[c, w] = 0.0
         n_counted = 0
         for m in range(ids.shape[1]):
             if out_of_bag.shape[0] > 0 and not out_of_bag[i, m]:
@@ -71,39 +71,37 @@ def _tally(
                     positive = factor if probability[leaf, by_threshold[c - n_fixed]] > threshold[i] else 0.0
                 for w in range(n_weights):
                     share[i, c, w] += positive * weight[m, c, w]
-                    total[i, c, w] += factor * weight[m, c, w]
+                    total[c, w] += factor * weight[m, c, w]
         for k in range(n_kinds):
             average[i, k] /= n_counted
         for c in range(n_columns):
             for w in range(n_weights):
-                if total[i, c, w] > 0.0:
-                    share[i, c, w] /= total[i, c, w]
+                if total[c, w] > 0.0:
+                    share[i, c, w] /= total[c, w]
                 else:  # votes without weight are split evenly; without votes there is no share
                     share[i, c, w] = 0.5 if n_counted > 0 else np.nan
 
 
 def tally(
     ids: Int32s, ballot: Ballot, threshold: Floats, out_of_bag: Bools | None = None, n_threads: int = 1
-) -> tuple[Floats, Floats, Floats]:
-    """Return mean probabilities, shares of positive votes, and the total weights they are shares of.
+) -> tuple[Floats, Floats]:
+    """Return mean probabilities, and shares of positive votes.
 
     `ids` are the leaf of each record in each member, `threshold` the records' T_cs: any numbers where no column goes by
     it. `out_of_bag` says which members did not see a record in training, and vote on it; None if all vote. Records
     without votes get NaN; a share of votes that weigh nothing is one half. The mean has the shape (n_records, n_kinds),
-    shares and totals (n_records, n_columns, n_weights).
+    shares (n_records, n_columns, n_weights).
     """
     n = ids.shape[0]
-    _, n_columns, n_weights = ballot.weight.shape
     average = np.empty((n, ballot.probability.shape[1]))
-    share = np.empty((n, n_columns, n_weights))
-    total = np.empty((n, n_columns, n_weights))
+    share = np.empty((n, *ballot.weight.shape[1:]))
     mask = np.empty((0, 0), np.bool_) if out_of_bag is None else out_of_bag
 
     def run(start: int, end: int) -> None:
-        _tally(ids, mask, threshold, *ballot, start, end, average, share, total)
+        _tally(ids, mask, threshold, *ballot, start, end, average, share)
 
     in_blocks(run, n, n_threads, RECORDS_PER_TASK)
-    return average, share, total
+    return average, share
 
 
 @kernel

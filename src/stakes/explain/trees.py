@@ -11,7 +11,7 @@ from stakes._members import LeafTable, TreeMembers
 from stakes._typing import Bytes, Floats
 from stakes.costs import Costs
 from stakes.decision.cuts import Cut
-from stakes.decision.reader import Reader, cost_share, heaviest_leaves
+from stakes.decision.reader import Reader, cost_share, largest_votes
 from stakes.decision.readings import OWN, Source
 from stakes.explain.contributions import Contributions
 from stakes.tree.attribution import LeafValues, attribute, expected
@@ -109,7 +109,7 @@ def _signed(leaves: LeafTable, alpha: Floats, sums: _Sums) -> Contributions:
     below, above = leaves.weights.T
     weight = alpha[leaves.member]
     one, both = sums(weight * above), sums(weight * (above + below))
-    threshold, largest = sums.threshold, float((alpha * heaviest_leaves(leaves, alpha.size)).sum())
+    threshold, largest = sums.threshold, float(largest_votes(leaves, alpha).sum())
     scale = 2 * largest if largest > 0 else 1.0
     return Contributions(
         (one.values - threshold[:, None] * both.values) / scale,
