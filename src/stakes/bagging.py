@@ -243,7 +243,7 @@ class CostBaggingClassifier(EnsembleClassifier):
             learner = ModelLearner(shown, self.estimator, self._class_labels, pass_costs=pass_costs)
             # Ensembles fitted to few records are mostly Python code: threads would wait for one another.
             few = bool(seeds) and isinstance(self.estimator, MemberClassifier)
-            alone = few and draws.sample_size(seeds[0]) < FEW_RECORDS
+            alone = few and draws.draw(np.random.default_rng(seeds[0])).counts.sum() < FEW_RECORDS
         made = [*kept, *self._run(partial(self._make, learner, draws), seeds, alone=alone)]
         seen = np.stack([one.seen for one in made]).T  # a transposed copy would take longer
         self._keep(samples=[one[1:] for one in made])

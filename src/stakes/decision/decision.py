@@ -7,7 +7,7 @@ from html import escape
 
 from stakes.decision.calibration import CALIBRATIONS
 from stakes.decision.threshold_rules import THRESHOLDS
-from stakes.decision.weights import VOTE_WEIGHTS
+from stakes.decision.weights import CHOSEN, VOTE_WEIGHTS
 from stakes.decision.wording import in_words
 from stakes.exceptions import DecisionError
 from stakes.tree.leaves import LEAVES
@@ -119,7 +119,7 @@ class Decision:
     @property
     def tunes_members(self) -> bool:
         """Whether thresholds or vote weights of the members are chosen on validation records."""
-        return self.member == "tuned" or (self.vote_weight in VOTE_WEIGHTS and self.vote_weight != "equal")
+        return self.member == "tuned" or self.vote_weight in CHOSEN
 
     @property
     def tunes_cut(self) -> bool:

@@ -21,7 +21,7 @@ from stakes.decision.pruning import Ballots, pruned
 from stakes.decision.readings import OWN, Readings, Source
 from stakes.decision.tally import Ballot, leaf_losses, member_losses, tally
 from stakes.decision.thresholds import best_cut
-from stakes.decision.weights import BY_ERROR, VOTE_WEIGHTS, vote_weights
+from stakes.decision.weights import BY_ERROR, CHOSEN, VOTE_WEIGHTS, vote_weights
 from stakes.exceptions import CostsNeededError, DecisionError
 from stakes.records import Records
 
@@ -80,12 +80,8 @@ class Reader:
     @property
     def needs_records(self) -> bool:
         """Whether something about the members must be chosen on validation records."""
-        weights = set(VOTE_WEIGHTS) - {"equal"}
         known = self.votes.thresholds or {}
-        return any(
-            source.vote_weight in weights or (source.member == "tuned" and source.leaf not in known)
-            for source in self.sources
-        )
+        return any(s.vote_weight in CHOSEN or (s.member == "tuned" and s.leaf not in known) for s in self.sources)
 
     @property
     def leaves(self) -> set[str]:

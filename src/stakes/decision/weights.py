@@ -10,7 +10,7 @@ import numpy as np
 from stakes._typing import Floats, Ints
 from stakes.decision.pruning import Ballots, by_cost, by_error, by_margin
 
-__all__ = ["BY_ERROR", "VOTE_WEIGHTS", "VoteWeight", "vote_weights"]
+__all__ = ["BY_ERROR", "CHOSEN", "VOTE_WEIGHTS", "VoteWeight", "vote_weights"]
 
 # Errors are at least this, and at most 1 less this: odds stay finite.
 LEAST_ERROR = 1e-15
@@ -65,6 +65,8 @@ VOTE_WEIGHTS: dict[str, VoteWeight] = {
     "pruned_margin": VoteWeight("of the members with the best margins together", order=by_margin),
 }
 BY_ERROR = tuple(name for name, weight in VOTE_WEIGHTS.items() if weight.of_errors is not None)
+# Found on validation records.
+CHOSEN = tuple(name for name in VOTE_WEIGHTS if name != "equal")
 
 
 def vote_weights(name: str, error: Floats) -> Floats:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from stakes._rows import take_rows
@@ -39,10 +37,6 @@ class Draws:
             self.sampler, self.presampled = sampler, sampler.draw(self.y, self.costs, rng, self.X)
         else:
             self.sampler = sampler.prepare(self.y, self.costs, rng, n_draws, self.X)
-
-    def sample_size(self, seed: Any) -> int:
-        """Return how many records the sample of a member has, synthetic ones aside."""
-        return int(self.draw(np.random.default_rng(seed)).counts.sum())
 
     def draw(self, rng: np.random.Generator) -> Sample:
         """Draw the sample of a member."""

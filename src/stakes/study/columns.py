@@ -20,7 +20,7 @@ from stakes.decision.calibration import CALIBRATIONS
 from stakes.decision.cuts import Cut
 from stakes.decision.decision import Decision
 from stakes.decision.threshold_rules import THRESHOLDS
-from stakes.decision.weights import VOTE_WEIGHTS
+from stakes.decision.weights import CHOSEN
 from stakes.measures import MEASURES, Sums
 
 __all__ = [
@@ -116,7 +116,7 @@ def n_tuned(decision: Decision) -> int:
         int(THRESHOLDS[decision.threshold].needs_data)
         + int(decision.calibration is not None and CALIBRATIONS[decision.calibration].needs_data)
         + int(decision.member == "tuned")
-        + int(decision.vote_weight in VOTE_WEIGHTS and decision.vote_weight != "equal")
+        + int(decision.vote_weight in CHOSEN)
     )
 
 
