@@ -19,6 +19,7 @@ __all__ = [
     "best_cut",
     "check_shares",
     "finite_scores",
+    "not_negative",
     "positives",
     "probabilities",
     "record_weights",
@@ -217,9 +218,7 @@ def positives(pos_label: Any, **labels: ArrayLike) -> list[NDArray[np.bool_]]:
 
 def record_weights(sample_weight: ArrayLike | None, n: int, what: str = "y_true") -> NDArray[np.float64]:
     """Return how often each of `n` records of `what` counts: once where no weights are given."""
-    weight = per_record(1.0 if sample_weight is None else sample_weight, "sample_weight", n, what)
-    if (weight < 0).any():
-        raise CostsError(f"sample_weight is negative in row {np.argmax(weight < 0)}: give weights of 0 or more")
+    weight = not_negative(1.0 if sample_weight is None else sample_weight, "sample_weight", n, what)
     largest = weight.max(initial=0.0)
     if largest > LARGEST or 0 < largest < SMALLEST:
         raise CostsError(
@@ -227,6 +226,15 @@ def record_weights(sample_weight: ArrayLike | None, n: int, what: str = "y_true"
             "the same proportions that are nearer to 1"
         )
     return weight
+
+
+def not_negative(value: ArrayLike, argument: str, n: int, what: str = "y_true") -> NDArray[np.float64]:
+    """Return `value` as one number of 0 or more for each of `n` records of `what`."""
+    numbers = per_record(value, argument, n, what)
+    if (numbers < 0).any():
+        row = np.argmax(numbers < 0)
+        raise CostsError(f"{argument} is negative in row {row}, {numbers[row]:g}: give numbers of 0 or more")
+    return numbers
 
 
 def finite_scores(y_score: ArrayLike, n: int) -> NDArray[np.floating]:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from stakes._docs import documented
 from stakes.costs import per_record
-from stakes.decision.thresholds import positives, record_weights
-from stakes.exceptions import CostsError
+from stakes.decision.thresholds import not_negative, positives, record_weights
 from stakes.measures import savings_of, share_of
 from stakes.metrics.bill import Bill
 
@@ -162,7 +161,7 @@ def amount_detected(
     0.8
     """
     positive, acted = positives(pos_label, y_true=y_true, y_pred=y_pred)
-    at_stake = record_weights(sample_weight, positive.size) * _not_negative(amount, "amount", positive.size)
+    at_stake = record_weights(sample_weight, positive.size) * not_negative(amount, "amount", positive.size)
     return float(share_of(at_stake[positive & acted].sum(), at_stake[positive].sum()))
 
 
@@ -282,13 +281,5 @@ def _campaign(
     n = positive.size
     weight = record_weights(sample_weight, n)
     income = (weight * per_record(benefit, "benefit", n))[positive & contacted].sum()
-    expenditure = (weight * _not_negative(contact_cost, "contact_cost", n))[contacted].sum()
+    expenditure = (weight * not_negative(contact_cost, "contact_cost", n))[contacted].sum()
     return float(income), float(expenditure)
-
-
-def _not_negative(value: ArrayLike, argument: str, n: int) -> NDArray[np.float64]:
-    numbers = per_record(value, argument, n)
-    if (numbers < 0).any():
-        row = np.argmax(numbers < 0)
-        raise CostsError(f"{argument} is negative in row {row}, {numbers[row]:g}: give numbers of 0 or more")
-    return numbers
