@@ -16,11 +16,11 @@ from stakes._typing import Bytes, Floats, Int32s, Ints
 from stakes.feature_costs import Prices
 from stakes.tree.criteria import COST, GINI, check_criterion, node_loss
 from stakes.tree.histogram import Histograms, Scratch, add_feature, fill, is_narrow, narrow_down, new_scratch, subtract
-from stakes.tree.nodes import BINS, MISSING, FeatureBins, Nodes
+from stakes.tree.nodes import BINS, FeatureBins, Nodes
 from stakes.tree.prices import TOTAL_COST, still_to_pay
 from stakes.tree.records import TreeRecords, fixed_point, load_records, partition, regroup, sum_records
 from stakes.tree.searching import Drawing, Settings, find_split
-from stakes.tree.splitting import FIRST, LEFT, NOT_SEEN, RIGHT, Totals, read_used, sort_by_share
+from stakes.tree.splitting import LEFT, NOT_SEEN, RIGHT, Totals, divide, read_used, sort_by_share
 
 __all__ = ["Memory", "Settings", "grow"]
 
@@ -119,18 +119,6 @@ def _read_only(array: NDArray[Any]) -> NDArray[Any]:
 
 
 @inlined
-def _middle_bin(centers: Floats, feature: int, low: int, high: int) -> int:
-    """Return the last bin on the left of the middle between two bins."""
-    if high == BINS:
-        return BINS - 1
-    middle = centers[feature, low] / 2 + centers[feature, high] / 2
-    threshold = low
-    while threshold + 1 < high and centers[feature, threshold + 1] <= middle:
-        threshold += 1
-    return threshold
-
-
-@inlined
 def _open(counts: Ints, weights: Ints, node: int, depth: int, max_depth: int, min_records: int) -> bool:
     """Return whether a node may be split: not too deep, enough records, and two classes."""
     return (
@@ -167,6 +155,7 @@ def _list_categories(
 
 @inlined
 def _push(pending: Ints, at: int, node: int, start: int, end: int, depth: int, slot: int) -> None:
+    # A tuple, assigned to the row, makes a tree take a tenth longer.
     pending[at, 0] = node
     pending[at, 1] = start
     pending[at, 2] = end
@@ -203,13 +192,10 @@ def _grow(
     if weight.shape[0] > 0:
         scale, count_bits = fixed_point(weight, multiplicity)
 
-    n_rows = zero
-    for i in range(multiplicity.shape[0]):
-        n_rows += multiplicity[i] > 0
-    n_near = max(FEW, CACHE_BYTES // bins.shape[1])
     records = memory.records
+    n_rows = load_records(bins, positive, multiplicity, weight, scale, count_bits, records)
+    n_near = max(FEW, CACHE_BYTES // bins.shape[1])
     right = np.empty(min(n_rows, n_near), np.int32)
-    load_records(bins, positive, multiplicity, weight, scale, count_bits, records)
 
     # The smaller child is finished before its sibling, so that each histogram kept has at most half the
     # records of the one before: there are as many as doublings.
@@ -221,7 +207,6 @@ def _grow(
     narrow = np.zeros((n_slots if count_bits == 0 else 0, n_features, BINS), np.uint32)
     histograms = Histograms(hist, narrow, count_bits)
     scratch = new_scratch()
-    occupied = scratch.occupied
     goes_left = np.empty(BINS, np.bool_)
     seen = np.empty(BINS, np.bool_)
     drawing = Drawing(features, np.array([settings.seed], np.uint64))
@@ -278,21 +263,9 @@ def _grow(
         if best.feature < 0 or (criterion == COST and not settings.break_ties and best.loss >= loss_here):
             continue
 
-        goes_left[:] = False
         categorical = feature_bins.categorical[best.feature] != 0
-        cut, missing = 0, best.missing
-        if categorical:
-            k = _list_categories(scratch, records, start, end, best.feature, count_bits)
-            seen[:] = False
-            for i in range(k):
-                seen[occupied[FIRST, i]] = True
-                goes_left[occupied[FIRST, i]] = i < best.entries
-            if seen[MISSING]:
-                missing = LEFT if goes_left[MISSING] else RIGHT
-        else:
-            cut = _middle_bin(feature_bins.centers, best.feature, best.low, best.high)
-            goes_left[: cut + 1] = True
-            goes_left[MISSING] = missing == LEFT
+        k = _list_categories(scratch, records, start, end, best.feature, count_bits) if categorical else zero
+        cut, missing = divide(best, scratch.occupied, k, feature_bins, goes_left, seen)
         if end - start > n_near:
             middle = regroup(records, start, end, best.feature, goes_left)
         else:

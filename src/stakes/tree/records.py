@@ -47,10 +47,10 @@ def fixed_point(weight: Floats, multiplicity: Int32s) -> tuple[float, int]:
 @borrowing
 def load_records(
     bins: Bytes, positive: Bytes, multiplicity: Int32s, weight: Floats, scale: float, count_bits: int, to: TreeRecords
-) -> None:
-    """Copy the records of positive multiplicity next to each other."""
+) -> int:
+    """Copy the records of positive multiplicity next to each other; return how many there are."""
     to_bins, to_payload, to_positive, rows = to
-    k = 0
+    k = np.int64(0)
     for i in range(multiplicity.shape[0]):
         times = np.int64(multiplicity[i])
         if times > 0:
@@ -63,6 +63,7 @@ def load_records(
                 to_payload[k] = (np.int64(weight[i] * scale + 0.5) * times << count_bits) | times
             rows[k] = k
             k += 1
+    return k
 
 
 @borrowing

@@ -6,11 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from stakes._jit import inlined
-from stakes._typing import Ints
+from stakes._jit import borrowing, inlined
+from stakes._typing import Bools, Floats, Ints
 from stakes.tree.criteria import COST, GAIN_RATIO, children_loss, entropy_loss, gini_loss
 from stakes.tree.histogram import Scratch
-from stakes.tree.nodes import BINS, MISSING
+from stakes.tree.nodes import BINS, MISSING, FeatureBins
 from stakes.tree.records import LOW
 
 __all__ = [
@@ -26,6 +26,7 @@ __all__ = [
     "Split",
     "Totals",
     "best_split",
+    "divide",
     "in_order",
     "is_free",
     "read_used",
@@ -231,3 +232,39 @@ def best_split(
                 missing = side if start == 1 else NOT_SEEN
                 best = Split(loss, tie, feature.number, occupied[LAST, i], high, missing, i + 1)
     return best, gains, n_gains
+
+
+@inlined
+def _middle_bin(centers: Floats, feature: int, low: int, high: int) -> int:
+    """Return the last bin on the left of the middle between two bins; all of them where none is on the right."""
+    if high == BINS:
+        return BINS - 1
+    middle = centers[feature, low] / 2 + centers[feature, high] / 2
+    threshold = low
+    while threshold + 1 < high and centers[feature, threshold + 1] <= middle:
+        threshold += 1
+    return threshold
+
+
+@borrowing
+def divide(
+    split: Split, occupied: Ints, k: int, feature_bins: FeatureBins, goes_left: Bools, seen: Bools
+) -> tuple[int, int]:
+    """Write which bins go left; return the last of these for a number, and where missing values go.
+
+    The first `k` entries are the categories in the node, in order. Which of them were `seen` is told, too.
+    """
+    cut, missing = 0, split.missing
+    goes_left[:] = False
+    if feature_bins.categorical[split.feature]:
+        seen[:] = False
+        for i in range(k):
+            seen[occupied[FIRST, i]] = True
+            goes_left[occupied[FIRST, i]] = i < split.entries
+        if seen[MISSING]:
+            missing = LEFT if goes_left[MISSING] else RIGHT
+    else:
+        cut = _middle_bin(feature_bins.centers, split.feature, split.low, split.high)
+        goes_left[: cut + 1] = True
+        goes_left[MISSING] = missing == LEFT
+    return cut, missing

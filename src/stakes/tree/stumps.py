@@ -15,11 +15,11 @@ import numpy as np
 from stakes._jit import kernel
 from stakes._typing import Bools, Bytes, Floats, Int32s, Ints, Uint32s, Uint64s
 from stakes.tree.criteria import COST, GAIN_RATIO, check_criterion, node_loss
-from stakes.tree.histogram import Histograms, new_scratch
-from stakes.tree.nodes import BINS, MISSING, FeatureBins, Nodes
+from stakes.tree.histogram import Histograms, new_scratch, pick
+from stakes.tree.nodes import BINS, FeatureBins, Nodes
 from stakes.tree.records import TreeRecords, fixed_point
 from stakes.tree.searching import Drawing, Settings, find_split
-from stakes.tree.splitting import LEFT, NOT_SEEN, RIGHT, Split, Totals
+from stakes.tree.splitting import LEFT, NOT_SEEN, RIGHT, Split, Totals, divide, read_used, sort_by_share
 
 __all__ = ["Stump", "Stumps"]
 
@@ -104,6 +104,19 @@ def _search(
 
 
 @kernel
+def _divide(
+    histograms: Histograms, block: int, j: int, best: Split, feature_bins: FeatureBins, goes_left: Bools, seen: Bools
+) -> tuple[int, int]:
+    """Tell which bins go left by a split on feature `j` of a block; see `divide`."""
+    scratch, k = new_scratch(), np.int64(0)
+    if feature_bins.categorical[best.feature]:
+        pick(scratch, histograms, block, j, feature_bins.n_bins[best.feature], False)
+        k = read_used(scratch, histograms.count_bits, False)
+        sort_by_share(scratch.occupied, k)
+    return divide(best, scratch.occupied, k, feature_bins, goes_left, seen)
+
+
+@kernel
 def _route(words: Uint64s, block: int, j: int, place: Int32s, goes_left: Bools, leaf: Int32s) -> None:
     """Tell the leaf of each record by its bin of feature `j` of a block."""
     for i in range(place.shape[0]):
@@ -160,7 +173,7 @@ class Stumps:
             root = _nodes(*whole, scale)
             self.leaf[:] = 0
             return Stump(root, self.leaf)
-        return self._split(best, whole, scale, count_bits)
+        return self._split(best, whole, scale, histograms)
 
     def _worth(self, best: Split, count: Ints, weight: Ints) -> bool:
         """Return whether the root may be split, and this split does."""
@@ -171,22 +184,13 @@ class Stumps:
         saves = best.loss < node_loss(settings.criterion, float(weight[1]), float(weight[0]))
         return settings.criterion != COST or settings.break_ties or saves
 
-    def _split(self, best: Split, whole: tuple[Ints, Ints], scale: float, count_bits: int) -> Stump:
+    def _split(self, best: Split, whole: tuple[Ints, Ints], scale: float, histograms: Histograms) -> Stump:
         block, j = divmod(best.feature, FEATURES_PER_WORD)
-        hist = self.hist[block, j].reshape(2, BINS)
-        seen = hist.any(axis=0)
         categorical = self.feature_bins.categorical[best.feature] != 0
-        if categorical:
-            goes_left = _first_categories(hist >> count_bits, seen, best.entries)
-            missing = NOT_SEEN if not seen[MISSING] else LEFT if goes_left[MISSING] else RIGHT
-            cut = 0
-        else:
-            cut = _cut(self.feature_bins.centers[best.feature], best.low, best.high)
-            missing = best.missing
-            goes_left = np.arange(BINS) <= cut
-            goes_left[MISSING] = missing == LEFT
+        goes_left, seen = np.empty(BINS, np.bool_), np.empty(BINS, np.bool_)
+        cut, missing = _divide(histograms, block, j, best, self.feature_bins, goes_left, seen)
         count, weight = whole
-        left_count, left_weight = _sums(hist[:, goes_left], count_bits)
+        left_count, left_weight = _sums(self.hist[block, j].reshape(2, BINS)[:, goes_left], histograms.count_bits)
         if missing == NOT_SEEN:
             # Bins without records go with the majority.
             missing = LEFT if 2 * left_count.sum() >= count.sum() else RIGHT
@@ -209,24 +213,6 @@ def _sums(hist: Ints, count_bits: int) -> tuple[Ints, Ints]:
     """Return the counts and the weights of both classes in some bins."""
     total = hist.sum(axis=1)
     return total & ((1 << count_bits) - 1), total >> count_bits
-
-
-def _cut(centers: Floats, low: int, high: int) -> int:
-    """Return the last bin on the left of the middle between two bins; all of them where none is on the right."""
-    if high == BINS:
-        return BINS - 1
-    middle = centers[low] / 2 + centers[high] / 2
-    return low + int(np.searchsorted(centers[low + 1 : high], middle, side="right"))
-
-
-def _first_categories(weight: Ints, seen: Bools, n: int) -> Bools:
-    """Return which bins are the first `n` of those seen, ordered by their share of positives."""
-    total = weight.sum(axis=0)
-    share = np.where(total > 0, weight[1] / np.maximum(total, 1), 0.5)
-    bins = np.flatnonzero(seen)
-    first = np.zeros(BINS, np.bool_)
-    first[bins[np.argsort(share[bins], kind="stable")[:n]]] = True
-    return first
 
 
 def _nodes(counts: Ints, weights: Ints, scale: float) -> Nodes:
