@@ -31,6 +31,17 @@ def in_parts(frame: pl.DataFrame, folder: Path, n: int = 3) -> Path:
     return folder
 
 
+def test_columns_may_be_named_one_by_one_as_they_are_asked_for(tmp_path):
+    folder = in_parts(records(), tmp_path / "parts")
+    named = {"drop": ["internet"], "after": ["support_calls"], "allow": ["payment"]}
+    listed = load_data(folder, **OPTIONS, **named)
+    assert {"internet", "support_calls"}.isdisjoint(listed.frame.columns)
+    for path in (folder, folder / "0.parquet"):
+        found = load_data(path, **OPTIONS, **{option: iter(names) for option, names in named.items()})
+        assert {name: found.info["source"][name] for name in named} == named
+        assert found.frame.columns == listed.frame.columns
+
+
 def test_a_folder_and_a_pattern_are_read_like_one_file(tmp_path):
     frame = records()
     folder = in_parts(frame, tmp_path / "all" / "parts")

@@ -303,16 +303,27 @@ def load_data(
     (1000, ('0', '1'))
     """
     records = open_records(path)
-    asked = _Asked(target, positive, fp_cost, fn_cost, drop, after, allow, test, groups, time)
-    unread = _unread(records, asked)
-    about = _About(records.name, str(path if is_url(path) else Path(path).absolute()), unread, memory)
+    columns, test = records.columns, str(test)
+    asked = _Asked(
+        target,
+        positive,
+        None if fp_cost is None else str(fp_cost),
+        None if fn_cost is None else str(fn_cost),
+        _named(drop, columns, target, "--drop"),
+        _named(after, columns, target, "--after"),
+        _named(allow, [*columns, "fp_cost", "fn_cost"], target, "--allow"),
+        str(Path(test).absolute()) if as_float(test) is None and Path(test).exists() else test,
+        groups,
+        time,
+    )
+    about = _About(records.name, str(path if is_url(path) else Path(path).absolute()), memory)
     if memory is not None:
-        in_memory = records_in_memory(memory, len(records.columns) - len(unread), jobs)
+        in_memory = records_in_memory(memory, len(columns) - len(asked.unread), jobs)
         if isinstance(records, CsvFile):
             raise StudyError(f"--memory is for Parquet files, and {records.name} is none: write it as one")
         if len(records) > in_memory:
             return _load_large(records, asked, about, in_memory, Path(bins or f"{records.name}-{BINS}"))
-    return _study_data(records.read(without=unread), asked=asked, about=about)
+    return _study_data(records.read(without=asked.unread), asked=asked, about=about)
 
 
 class _Asked(NamedTuple):
@@ -320,14 +331,21 @@ class _Asked(NamedTuple):
 
     target: str
     positive: Any
-    fp_cost: str | float | None
-    fn_cost: str | float | None
-    drop: Iterable[str]
-    after: Iterable[str]
-    allow: Iterable[str]
-    test: str | float | Path
+    fp_cost: str | None
+    fn_cost: str | None
+    drop: list[str]
+    after: list[str]
+    allow: list[str]
+    test: str
     groups: str | None
     time: str | None
+
+    @property
+    def unread(self) -> list[str]:
+        """Columns that need not be read: dropped ones that nothing else mentions."""
+        used = (self.fp_cost, self.fn_cost, self.groups, self.time, self.test, *self.after)
+        mentioned = " ".join(map(str, used))
+        return [name for name in self.drop if name not in mentioned]
 
 
 class _About(NamedTuple):
@@ -335,14 +353,13 @@ class _About(NamedTuple):
 
     name: str
     path: str
-    unread: list[str]  # columns that were not read
     memory: str | int | None
 
 
 def _load_large(records: Dataset, asked: _Asked, about: _About, in_memory: int, folder: Path) -> StudyData:
     """Return a sample of the records, with all others on disk."""
-    share = as_float(str(asked.test))
-    of_file = share is None and Path(str(asked.test)).exists()
+    share = as_float(asked.test)
+    of_file = share is None and Path(asked.test).exists()
     for given, what in ((asked.time, "--time"), (asked.after, "--after"), (of_file, f"--test {asked.test}")):
         if given:
             raise StudyError(
@@ -351,7 +368,7 @@ def _load_large(records: Dataset, asked: _Asked, about: _About, in_memory: int, 
             )
     above, n_above = None, 0
     if share is None:
-        condition = Condition.of(str(asked.test))
+        condition = Condition.of(asked.test)
 
         def above(batch: pl.DataFrame) -> Bools:
             return condition.holds(tidy(batch.select(condition.name))[0]).to_numpy()
@@ -361,7 +378,7 @@ def _load_large(records: Dataset, asked: _Asked, about: _About, in_memory: int, 
 
     build = partial(_study_data, asked=asked, about=about)
     parts = Parts(len(records), in_memory, share, n_above)
-    return load_large(Source(records, about.unread, asked.groups, above, parts, build, asked._asdict()), folder)
+    return load_large(Source(records, asked.unread, asked.groups, above, parts, build, asked._asdict()), folder)
 
 
 def _study_data(frame: pl.DataFrame, tested: Indices | None = None, *, asked: _Asked, about: _About) -> StudyData:
@@ -373,9 +390,6 @@ def _study_data(frame: pl.DataFrame, tested: Indices | None = None, *, asked: _A
             if note.startswith(f"column {target!r} is left out"):
                 raise StudyError(f"--target {target!r}: {note}")
         raise StudyError(f"--target {target!r}: {about.name} has no such column{did_you_mean(target, frame.columns)}")
-    dropped = _named(asked.drop, [*frame.columns, *about.unread], target, "--drop")
-    afterwards = _named(asked.after, frame.columns, target, "--after")
-    allowed = _named(asked.allow, [*frame.columns, *about.unread, "fp_cost", "fn_cost"], target, "--allow")
     frame, held_out = hold_out(frame, asked.test, tested)
     is_positive, labels = classes_of(frame.get_column(target), target, asked.positive)
     classes = (label_of(labels[0]), label_of(labels[1]))
@@ -384,29 +398,21 @@ def _study_data(frame: pl.DataFrame, tested: Indices | None = None, *, asked: _A
         taken = f"{classes[1]!r} is taken for the positive class of {target!r}"
         checks.append(Check("classes", None, taken, "--positive would change that", NOTE))
     formulas = cost_formulas(asked.fp_cost, asked.fn_cost)
-    costs, after_costs = _costs(frame, formulas, afterwards, is_positive)
+    costs, after_costs = _costs(frame, formulas, asked.after, is_positive)
     if groups is not None and time is not None:
         raise StudyError("--groups and --time cannot be had together: choose what matters more")
     group_of, time_of = _division(frame, groups, "--groups", target), _division(frame, time, "--time", target)
     by = {column for column in (groups, time, held_out.column) if column is not None} - {target}
     divided_by = "is no feature: records are divided by it"
-    checks += [Check("split", column, divided_by, None, NOTE) for column in sorted(by - set(dropped))]
+    checks += [Check("split", column, divided_by, None, NOTE) for column in sorted(by - set(asked.drop))]
     if after_costs is not None and (n := after_costs.n_unknown(is_positive)):
         notes.append(f"the cost of {n:,} records is not known afterwards either: they are judged by its estimate")
-    no_features = {target, *dropped, *afterwards, *by} - set(about.unread)
-    features = _features(frame.drop(no_features), about.name, allowed, checks)
+    no_features = {target, *asked.drop, *asked.after, *by}
+    features = _features(frame.drop(no_features, strict=False), about.name, asked.allow, checks)
     if not features.width:
         raise StudyError(f"{about.name} has no features: besides {target!r}, no column is left to learn from")
     needed, features = _with_dates(frame, features, time)
-    test = Path(str(asked.test))
-    settled = asked._asdict() | {
-        "positive": classes[1],
-        "drop": dropped,
-        "after": afterwards,
-        "allow": allowed,
-        "test": str(test.absolute()) if test.exists() else str(asked.test),
-    }
-    settled |= {name: str(settled[name]) for name in formulas}
+    settled = asked._replace(positive=classes[1])._asdict()
     given = {} if about.memory is None else {"memory": about.memory}
     data = StudyData(
         name=about.name,
@@ -423,14 +429,14 @@ def _study_data(frame: pl.DataFrame, tested: Indices | None = None, *, asked: _A
             "classes": list(classes),
             "test": held_out.description if time is None or held_out.rows is not None else "the latest records",
             "features": kinds_of(needed),
-            "cost_columns": kinds_of(_cost_columns(frame, formulas).drop(afterwards, strict=False)),
+            "cost_columns": kinds_of(_cost_columns(frame, formulas).drop(asked.after, strict=False)),
             "notes": notes,
         },
         groups=group_of,
         time=time_of,
         file_labels=labels,
         after=after_costs,
-        allow=tuple(allowed),
+        allow=tuple(asked.allow),
     )
     learning, tested = data.split(0)  # says so where that cannot be done
     data.info["per_day"] = _per_day(frame, time or held_out.column, tested)
@@ -438,13 +444,6 @@ def _study_data(frame: pl.DataFrame, tested: Indices | None = None, *, asked: _A
     notes += map(str, checks)
     data.info["checks"] = [check._asdict() for check in checks]
     return data
-
-
-def _unread(records: CsvFile | Dataset, asked: _Asked) -> list[str]:
-    """Return the columns that need not be read: dropped ones that nothing else mentions."""
-    used = (asked.fp_cost, asked.fn_cost, asked.groups, asked.time, asked.test, *asked.after)
-    mentioned = " ".join(map(str, used))
-    return [name for name in _named(asked.drop, records.columns, asked.target, "--drop") if name not in mentioned]
 
 
 def _division(frame: pl.DataFrame, name: str | None, what: str, target: str) -> Ints | None:
