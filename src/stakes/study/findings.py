@@ -131,16 +131,13 @@ def _taught(
     paid = 0.0 if config.feature_costs is None else tree.acquisition_cost(test.X).mean()
     measured = figures(TEST, sums_of(outcome[None], test.positive, test.costs, paid), config.measure)
     found = {
+        **{name: row[name] for name in ("method", "train_costs", "decision_costs", "n_tuned")},
         "repeat": 0,
-        "method": row["method"],
         "name": f"mc-{row['name']}",
         "family": "tree",
-        "train_costs": row["train_costs"],
-        "decision_costs": row["decision_costs"],
         **asdict(Decision(output="average")),
         "description": f"a small tree taught by {row['name']}",
         "follows_costs": False,
-        "n_tuned": row["n_tuned"],
         **{name: float(values[0]) for name, values in measured.items()},
         f"{TEST}_paid": float(paid),
         "digest": json.dumps(["mc", row["name"]]),
