@@ -19,7 +19,7 @@ from polars import selectors
 
 from stakes._forks import refuse_if_forked
 from stakes.exceptions import StudyError
-from stakes.study.files import CsvFile, frame_batches, is_parquet, kind_of, readable, with_records, without_blanks
+from stakes.study.files import CsvFile, is_parquet, kind_of, readable, with_records, without_blanks
 
 __all__ = ["Dataset", "before_pattern", "is_pattern", "is_url", "open_records"]
 
@@ -28,6 +28,8 @@ PARQUET = (".parquet", ".pq")
 NOT_DATA = ("_", ".")
 # The value of a hive partition that stands for a missing one.
 NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
+# Records are read by so many, because polars writes Parquet files in groups of so many.
+GROUP = 1 << 18
 URL = re.compile(r"[a-z][a-z0-9+]+://", re.IGNORECASE)
 
 
@@ -149,15 +151,12 @@ class Dataset:
         for name in columns:
             agreed, of_first = None, self.parts[0]
             for part, own in zip(self.parts, self._schemas, strict=True):
-                if name in own:
-                    dtype = own[name]
-                elif name in part.values:
-                    dtype = self._of_folders[name]
-                else:
+                if name not in own and name not in part.values:
                     raise StudyError(
                         f"{part.path} has no column {name!r}, which other files of {self.name} have: write it there, "
                         "or leave it out by --drop"
                     )
+                dtype = own[name] if name in own else self._of_folders[name]
                 both = dtype if agreed is None else _one_type(agreed, dtype)
                 if both is None:
                     raise StudyError(
@@ -192,7 +191,9 @@ class Dataset:
         types = self._kept(without)
         for part in self.parts if only is None else [self.parts[only]]:
             with readable(part.path):
-                yield from frame_batches(part.scan(types, self._of_folders), size)
+                records = part.scan(types, self._of_folders)
+                for start in range(0, part.n_records, GROUP):
+                    yield from records.slice(start, GROUP).collect().iter_slices(size)
 
 
 # Types

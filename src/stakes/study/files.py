@@ -21,7 +21,7 @@ from stakes.exceptions import StudyError
 from stakes.study.csv_records import check_quotes, csv_records, separator_of
 
 __all__ = [
-    "KINDS", "CsvFile", "as_kind", "check_finite", "conform", "frame_batches", "is_parquet", "kind_of", "kinds_of",
+    "KINDS", "CsvFile", "as_kind", "check_finite", "conform", "is_parquet", "kind_of", "kinds_of",
     "readable", "tidy", "with_records", "without_blanks",
 ]  # fmt: skip
 
@@ -30,8 +30,6 @@ MISSING = ("", "na", "n/a", "nan", "null", "none", "?", "-", ".")
 # Around numbers that they do not change, and numbers with a comma after every three digits.
 SIGNS = r"[\s$€£¥%']"
 THOUSANDS = r"^[-+]?[0-9]{1,3}(,[0-9]{3})+(\.[0-9]*)?$"
-# Parquet files are read by so many records, because polars writes them in groups of so many.
-GROUP = 1 << 18
 
 # The kinds of columns, and the types that they are read as.
 KINDS: dict[str, Any] = {
@@ -102,13 +100,6 @@ def with_records(frame: pl.DataFrame, source: str) -> pl.DataFrame:
         if name == "*" or (name.startswith("^") and name.endswith("$")):
             raise StudyError(f"{source} has a column {name!r}, which polars takes for a pattern: rename it")
     return frame
-
-
-def frame_batches(records: pl.LazyFrame, size: int) -> Iterator[pl.DataFrame]:
-    """Return records of Parquet files some at a time."""
-    n = records.select(pl.len()).collect().item()
-    for start in range(0, n, GROUP):
-        yield from records.slice(start, GROUP).collect().iter_slices(size)
 
 
 def _csv_layout(path: Path) -> tuple[str, list[str]]:
