@@ -40,6 +40,17 @@ app.add_typer(paper)
 # Methods that `compare` lists in the terminal.
 TOP = 10
 
+
+def several(what: str, metavar: str = "COLUMN") -> Any:
+    """Return an option that may be given several times, or several at once with commas: see `_listed`."""
+    return typer.Option(metavar=metavar, help=f"{what} Several: with commas, or again.")
+
+
+def destination(what: str, metavar: str = "DIR") -> Any:
+    """Return an option for where to write."""
+    return typer.Option(metavar=metavar, parser=path_of, help=what)
+
+
 # Options that `load_data` has under the same names.
 OF_DATA = ("target", "positive", "fp_cost", "fn_cost", "drop", "after", "allow", "test", "groups", "time")
 # Options that several commands have.
@@ -70,25 +81,15 @@ Positive = Annotated[
         help="The value of the positive class; by default 1, yes or true, and otherwise the rarer class.",
     ),
 ]
-Drop = Annotated[
-    list[str] | None,
-    typer.Option(metavar="COLUMN", help="Not a feature, though costs may use it. Several: with commas, or again."),
-]
+Drop = Annotated[list[str] | None, several("Not a feature, though costs may use it.")]
 After = Annotated[
     list[str] | None,
-    typer.Option(
-        metavar="COLUMN",
-        help="Known only after the decision, such as a donation: not a feature; costs are judged by it, and "
-        "decided by an estimate. Several: with commas, or again.",
+    several(
+        "Known only after the decision, such as a donation: not a feature; costs are judged by it, and decided by an "
+        "estimate."
     ),
 ]
-Allow = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="COLUMN",
-        help="A feature although it looks like an ID, or gives the class away. Several: with commas, or again.",
-    ),
-]
+Allow = Annotated[list[str] | None, several("A feature although it looks like an ID, or gives the class away.")]
 Test = Annotated[
     str,
     typer.Option(
@@ -136,12 +137,7 @@ def study(
     drop: Drop = None,
     after: After = None,
     allow: Allow = None,
-    methods: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME", help='Names, patterns such as "dm-*", quick or all. Several: with commas, or again.'
-        ),
-    ] = None,
+    methods: Annotated[list[str] | None, several('Names, patterns such as "dm-*", quick or all.', "NAME")] = None,
     trees: Annotated[int, typer.Option(min=1, help="Members of each ensemble.")] = 100,
     folds: Annotated[int, typer.Option(min=2, help="Into how many folds the learning records are divided.")] = 5,
     repeats: Annotated[int, typer.Option(min=1, help="How often they are divided anew.")] = 1,
@@ -149,11 +145,7 @@ def study(
     groups: Groups = None,
     time: Time = None,
     train_costs: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="COSTS",
-            help='What to train by: record, "class means", or pairs such as 1:6. Several: with commas, or again.',
-        ),
+        list[str] | None, several('What to train by: record, "class means", or pairs such as 1:6.', "COSTS")
     ] = None,
     measure: Annotated[
         str | None,
@@ -203,12 +195,7 @@ def study(
     jobs: Jobs = None,
     dask: Dask = None,
     out: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR",
-            parser=path_of,
-            help="Where to keep the results; by default the name of the file with -study.",
-        ),
+        Path | None, destination("Where to keep the results; by default the name of the file with -study.")
     ] = None,
     seed: Seed = 0,
     progress: Mode = None,
@@ -270,12 +257,7 @@ def check(
 
 @app.command()
 def demo(
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR", parser=path_of, help="Where to keep the results; a temporary directory by default."
-        ),
-    ] = None,
+    out: Annotated[Path | None, destination("Where to keep the results; a temporary directory by default.")] = None,
     jobs: Jobs = None,
     seed: Seed = 0,
     progress: Mode = None,
@@ -317,19 +299,15 @@ def apply(
     ],
     out: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE",
-            parser=path_of,
-            help="Where to write, as CSV or .parquet, a folder for a folder, or - for standard output; by default NEW "
-            "with -decisions.",
+        destination(
+            "Where to write, as CSV or .parquet, a folder for a folder, or - for standard output; by default NEW with "
+            "-decisions.",
+            "FILE",
         ),
     ] = None,
     fp_cost: FpCost = None,
     fn_cost: FnCost = None,
-    keep: Annotated[
-        list[str] | None,
-        typer.Option(metavar="COLUMN", help="Copy these columns only, or none. Several: with commas, or again."),
-    ] = None,
+    keep: Annotated[list[str] | None, several("Copy these columns only, or none.")] = None,
     budget: Annotated[
         int | None,
         typer.Option(min=0, metavar="N", help="Act on the N records with the largest expected saving, and sort by it."),
@@ -385,10 +363,7 @@ def save(
     data: Annotated[
         Path | None, typer.Option(metavar="DATA", help="The records, if they are no longer where they were.")
     ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", parser=path_of, help="Where to write; by default a name in the directory."),
-    ] = None,
+    out: Annotated[Path | None, destination("Where to write; by default a name in the directory.", "FILE")] = None,
     overwrite: Overwrite = False,
 ) -> None:
     """Write another model of a study to a file, in place of the recommended one."""
