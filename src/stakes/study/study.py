@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
+from itertools import chain, takewhile
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -246,8 +248,7 @@ class Study:
         self.data.folds(self.config.folds, repeat=0, seed=self.config.seed)  # says so where that cannot be done
         checks = look(self.data, self.config.seed)
         refuse_leaks(checks)
-        store = Store(self.directory, self._fingerprint())
-        with store.opened():
+        with Store(self.directory, self._fingerprint()).opened() as store:
             findings, left_out = self._find(store)
             return self._finish(findings, store, left_out, checks)
 
@@ -261,8 +262,7 @@ class Study:
             Its rank out of fold, or a name, of which the best is taken.
         path : path
         """
-        store = Store(self.directory, self._fingerprint())
-        with store.opened():
+        with Store(self.directory, self._fingerprint()).opened() as store:
             findings, _ = self._find(store)
             board = findings.leaderboard().with_row_index("rank", offset=1)
             chosen = board.filter(pl.col("rank" if isinstance(row, int) else "name") == row).head(1).to_dicts()
@@ -301,7 +301,10 @@ class Study:
         missing = [unit for unit in by_promise(self.units) if unit.key not in results]
         if missing:
             tell_before_growing()  # once, and not by every process
-        tasks = ((self.config, unit) for unit in self._in_time(missing))
+        until = math.inf if self.time_limit is None else time.monotonic() + self.time_limit
+        # The first one is run whatever the limit.
+        in_time = chain(missing[:1], takewhile(lambda _: time.monotonic() <= until, missing[1:]))
+        tasks = ((self.config, unit) for unit in in_time)
         for done in Workers(self.jobs, self.dask).map(_run_named, self.data, tasks) if missing else ():
             if done.failure:
                 failed[done.unit.method] = done.failure
@@ -310,14 +313,6 @@ class Study:
                 results[done.unit.key] = done.rows
             progress.done(done.unit, done.rows, done.seconds)
         return results, failed
-
-    def _in_time(self, units: list[Unit]) -> Iterator[Unit]:
-        """Yield units until the time is up; the first one always."""
-        started = time.monotonic()
-        for i, unit in enumerate(units):
-            if i and self.time_limit is not None and time.monotonic() - started > self.time_limit:
-                return
-            yield unit
 
     def _finish(self, findings: Findings, store: Store, left_out: dict[str, Any], checks: list[Check]) -> StudyResult:
         chosen = findings.recommendation
