@@ -106,11 +106,8 @@ def headline(summary: Summary) -> str:
     lines = [advice.act, f"{advice.saves} {advice.sure}", advice.expected]
     if found is not None and found["chosen"] is not None:
         n, own = found["test_records"], found["chosen"]
-        others = {policy["name"]: policy["cost"] for policy in found["policies"]}
-        others |= {
-            model_words(rival["name"]): rival["cost"] for rival in found["rivals"] if rival["name"] != own["name"]
-        }
-        listed = ", ".join(f"{other} {money(cost / n)}" for other, cost in others.items())
+        others = [other for other in (*found["policies"], *found["rivals"]) if other["name"] != own["name"]]
+        listed = ", ".join(f"{model_words(other['name'])} {money(other['cost'] / n)}" for other in others)
         features = "" if chosen.get("paid") is None else f" ({money(chosen['paid'])} of it for features)"
         lines.append(f"Cost per record on the test records: the model {money(own['cost'] / n)}{features}, {listed}.")
     by = chosen["train_costs"]

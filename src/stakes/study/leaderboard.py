@@ -25,11 +25,9 @@ def one_row_each(results: pl.DataFrame, config: Config) -> pl.DataFrame:
     ensembles, and those before teams; then by how many things are chosen on records; then plain decisions before
     others; then in the order of the study.
     """
-    measures = [name for name in results.columns if name.startswith((f"{OUT_OF_FOLD}_", f"{TEST}_", "limit_"))]
-    measures = [name for name in measures if results.schema[name] == pl.Float64]
     table = results.group_by(IDENTITY, maintain_order=True).agg(
         pl.col("follows_costs", "n_tuned").first(),
-        pl.col(measures).mean(),
+        pl.col(pl.Float64).mean(),
         # Those of the first repeat, whose model is delivered.
         pl.col(KEPT).first(),
         pl.col(f"{OUT_OF_FOLD}_outcome"),
