@@ -22,7 +22,7 @@ from stakes.measures import MEASURES, savings_of, sums_of
 from stakes.measures import cost as total_cost
 from stakes.records import Records
 from stakes.study.check import Check
-from stakes.study.columns import DECISION, OUT_OF_FOLD, PARTS, TEST, pack, unpack
+from stakes.study.columns import IDENTITY, OUT_OF_FOLD, PARTS, TEST, pack, unpack
 from stakes.study.findings import Findings
 from stakes.study.leaderboard import insensitive, ranked, rivals
 from stakes.study.plan import REAL, training_costs
@@ -41,10 +41,7 @@ SETTINGS = (
     "feature_costs", "metacost", "seed",
 )  # fmt: skip
 # What tells a reader which model it is.
-DESCRIBED_BY = (
-    "name", "method", "family", "train_costs", "tree", "decision_costs", *DECISION, "description", "follows_costs",
-    "same_as",
-)  # fmt: skip
+DESCRIBED_BY = (*IDENTITY, "follows_costs", "same_as")
 
 
 def summarise(

@@ -100,12 +100,11 @@ def _with_bars(rows: list[Row], key: str) -> list[Row]:
 
 def _boards(summary: Summary) -> dict[str, Any]:
     """Return both leaderboards, with what their columns and controls need."""
-    boards = {name: list(summary["leaderboards"].get(name) or ()) for name in ("out_of_fold", "test")}
+    boards = summary["leaderboards"]
     rows = [row for board in boards.values() for row in board]
     return {
         "rows": {name: _with_places(board[:MOST_ROWS]) for name, board in boards.items()},
         "columns": {name: _columns(board, summary["question"]["measure"]) for name, board in boards.items()},
-        "n_rows": {name: len(board) for name, board in boards.items()},
         "families": sorted({row["family"] for row in rows}),
         "highest_fpr": max((row["fpr"] for row in rows if known(row["fpr"])), default=0.0),
     }
