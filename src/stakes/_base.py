@@ -20,7 +20,7 @@ from stakes._docs import documented
 from stakes._estimation import estimate_costs, estimated_cost
 from stakes._routing import RoutesMetadata
 from stakes._typing import Bools
-from stakes._validation import Constraint, check_params
+from stakes._validation import Constraint, check_value
 from stakes.costs import Costs, check_costs
 from stakes.exceptions import CostsNeededError, NoEffectWarning
 from stakes.explain.explanation import ExplainMixin
@@ -79,7 +79,8 @@ class CostClassifier(RoutesMetadata, AcquisitionMixin, ExplainMixin, ClassifierM
 
     def _check_parameters(self) -> None:
         """Raise an error where a parameter is not what it may be."""
-        check_params(self, self._constraints)
+        for name, constraint in self._constraints.items():
+            check_value(name, getattr(self, name), constraint)
 
     def _encode(self, y: Any) -> Bools:
         """Learn the two classes, and return which records are positive."""

@@ -2,25 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import is_regressor
 
-__all__ = [
-    "Constraint",
-    "boolean",
-    "check_params",
-    "check_value",
-    "choice",
-    "classifier",
-    "fraction",
-    "number",
-    "size",
-    "whole",
-]
+__all__ = ["Constraint", "boolean", "check_value", "choice", "classifier", "fraction", "number", "size", "whole"]
 
 
 class Constraint(NamedTuple):
@@ -29,12 +18,6 @@ class Constraint(NamedTuple):
     accepts: Callable[[Any], bool]
     advice: str
     error: type[Exception] = ValueError
-
-
-def check_params(estimator: Any, constraints: Mapping[str, Constraint]) -> None:
-    """Raise an error that names the first parameter of an estimator that is not what it may be."""
-    for name, constraint in constraints.items():
-        check_value(name, getattr(estimator, name), constraint)
 
 
 def check_value(name: str, value: Any, constraint: Constraint) -> None:
