@@ -11,6 +11,7 @@ from stakes import (
     CostBaggingClassifier,
     CostBoostClassifier,
     CostDecisionClassifier,
+    CostStackingClassifier,
     CostTreeClassifier,
     MetaCostClassifier,
 )
@@ -52,6 +53,7 @@ def test_parameters_of_member_trees_are_checked_by_both_ensembles(
         (CostBoostClassifier(validation="oob"), ValueError, "validation='oob' is not known"),
         (CostBoostClassifier(estimator=LinearRegression()), TypeError, "is not a classifier"),
         (CostDecisionClassifier(LogisticRegression(), prefit="no"), ValueError, "prefit='no' is not known"),
+        (CostStackingClassifier(by_stakes="no"), ValueError, "by_stakes='no' is not known"),
         (MetaCostClassifier(final_estimator=LinearRegression()), TypeError, "is not a classifier"),
     ],
     ids=str,

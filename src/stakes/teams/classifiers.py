@@ -24,7 +24,7 @@ from stakes._members import NO_METADATA, ModelMembers
 from stakes._random import seeded
 from stakes._routing import Route, answering
 from stakes._typing import Bools, Floats, Indices
-from stakes._validation import check_value, choice, classifier, number, whole
+from stakes._validation import boolean, check_value, choice, classifier, number, whole
 from stakes.catalog import make_classifier
 from stakes.costs import Costs
 from stakes.decision.cuts import Cut
@@ -429,7 +429,11 @@ class CostStackingClassifier(BlendClassifier):
     strength: float = 30.0
     by_stakes: bool = False
 
-    _constraints = BlendClassifier._constraints | {"size": whole(1), "strength": number(0, inf)}
+    _constraints = BlendClassifier._constraints | {
+        "size": whole(1),
+        "strength": number(0, inf),
+        "by_stakes": boolean(),
+    }
 
     def _fit_blend(self, scores: Floats, records: Records) -> Blend:
         names = ("calibration", "size", "strength", "by_stakes")
