@@ -70,7 +70,7 @@ def test_every_published_model_is_found_among_ours(name, request):
             assert [line.trees for line in lines] == (
                 ["depth 1", "depth 2"] if boosted else ["deep" if row.name.endswith("rf") else "rpart"]
             )
-            assert all(line.printed == row.figures and line.figures is not None for line in lines)
+            assert all(line.printed == row.figures and line.figures for line in lines)
             same = result.models.filter(
                 *(pl.col(column).eq_missing(pl.lit(value)) for column, value in row.identity.items())
             )

@@ -50,8 +50,7 @@ def machine() -> str:
     )
 
 
-def _number(name: str, figures: dict[str, float] | None) -> str:
-    value = (figures or {}).get(name)
+def _number(name: str, value: float | None) -> str:
     return "-" if value is None else f"{value:,.{DIGITS.get(name, 2)}f}"
 
 
@@ -65,7 +64,7 @@ def _sections(table: PaperTable, shown: Sequence[str]) -> Iterator[tuple[str, li
     """Yield the title, the headings and the rows of each section."""
     headings = [*MODEL.values(), *(HEADINGS[name] for name in shown)]
     same = [
-        [*_model(line), *(f"{_number(name, line.printed)} / {_number(name, line.figures)}" for name in shown)]
+        [*_model(line), *(f"{_number(k, line.printed.get(k))} / {_number(k, line.figures.get(k))}" for k in shown)]
         for line in table.same
     ]
     yield "The paper's models: its figures / ours for the same model", headings, same
@@ -73,9 +72,8 @@ def _sections(table: PaperTable, shown: Sequence[str]) -> Iterator[tuple[str, li
     for section, lines in groupby(table.best, key=lambda line: line.section):
         best = []
         for line in lines:
-            validation = None if line.validation is None else {shown[0]: line.validation}
-            figures = [*(_number(name, line.figures) for name in shown), _number(shown[0], validation)]
-            best.append([*_model(line), *figures])
+            figures = [_number(name, line.figures.get(name)) for name in shown]
+            best.append([*_model(line), *figures, _number(shown[0], line.validation)])
         yield f"Ours: {section}" if section != "trivial" else "Trivial decisions", headings, best
 
 
@@ -107,19 +105,16 @@ def _table(headings: list[str], rows: list[list[str]]) -> Iterator[str]:
 
 def values(tables: Sequence[PaperTable], shown: Sequence[str]) -> pl.DataFrame:
     """Return all lines of all tables, with their figures in full."""
-    rows: list[dict[str, Any]] = []
-    for table in tables:
-        for line in (*table.same, *table.best):
-            ours = line.figures or {}
-            printed = line.printed or {}
-            rows.append(
-                {
-                    "max_fpr": table.limit,
-                    "section": line.section,
-                    **{name: getattr(line, name) for name in MODEL},
-                    **{name: ours.get(name) for name in shown},
-                    f"validation_{shown[0]}": line.validation,
-                    **{f"paper_{name}": printed.get(name) for name in shown},
-                }
-            )
+    rows: list[dict[str, Any]] = [
+        {
+            "max_fpr": table.limit,
+            "section": line.section,
+            **{name: getattr(line, name) for name in MODEL},
+            **{name: line.figures.get(name) for name in shown},
+            f"validation_{shown[0]}": line.validation,
+            **{f"paper_{name}": line.printed.get(name) for name in shown},
+        }
+        for table in tables
+        for line in (*table.same, *table.best)
+    ]
     return pl.DataFrame(rows, infer_schema_length=None)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -71,8 +71,8 @@ class Line:
     members: str = ""  # how those of a DMECC-ensemble decide
     threshold: str = ""
     alpha: str = ""
-    figures: dict[str, float] | None = None  # ours on test records; for a row of the paper alone, the printed ones
-    printed: dict[str, float] | None = None  # the paper's, where they stand next to ours
+    figures: dict[str, float] = field(default_factory=dict)  # ours on test records
+    printed: dict[str, float] = field(default_factory=dict)  # the paper's, where they stand next to ours
     validation: float | None = None  # the measure of the application on validation records
 
 
