@@ -135,16 +135,16 @@ def _original(data_dir: DataDir) -> tuple[pl.DataFrame, pl.DataFrame]:
     learning = LEARNING.read(data_dir, (*COLUMNS, *TARGETS))
     validation = VALIDATION.read(data_dir, (*COLUMNS, "CONTROLN"))
     targets = VALIDATION_TARGETS.read(data_dir, ("CONTROLN", *TARGETS))
-    numbered, key = validation.with_row_index("row"), pl.col("CONTROLN").cast(pl.Int64)
-    joined = numbered.with_columns(key).join(targets.with_columns(key), on="CONTROLN", how="left").sort("row")
+    validation, targets = (table.cast({"CONTROLN": pl.Int64}) for table in (validation, targets))
+    joined = validation.join(targets, on="CONTROLN", how="left", maintain_order="left")
     unknown = joined.filter(pl.col("TARGET_B").is_null())
     if unknown.height or joined.height != validation.height:
         raise ValueError(
             f"the validation set and its targets do not match by CONTROLN: {unknown.height} of {validation.height} "
             f"records have no target, {joined.height - validation.height} more than one"
         )
-    columns = [*COLUMNS, *TARGETS]
-    return learning.select(pl.col(columns).cast(pl.String)), joined.select(pl.col(columns).cast(pl.String))
+    as_texts = pl.col(*COLUMNS, *TARGETS).cast(pl.String)
+    return learning.select(as_texts), joined.select(as_texts)
 
 
 def _dataset(
