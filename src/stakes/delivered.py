@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import narwhals as nw
 import numpy as np
@@ -19,6 +19,7 @@ from stakes._estimation import ForeseenCost
 from stakes._typing import Bools, Floats
 from stakes.costs import Costs
 from stakes.decision.calibration import Calibration
+from stakes.decision.decision import Decision
 from stakes.explain.contributions import Contributions
 from stakes.explain.explanation import ExplainMixin
 from stakes.explain.permutations import Sampling
@@ -39,7 +40,8 @@ class Decided(NamedTuple):
 class DeliveredClassifier(AcquisitionMixin, ExplainMixin, ClassifierMixin, BaseEstimator):
     """A trained model of a study, ready for new records.
 
-    Whatever it does not have itself is that of the model: ``feature_importances_``, ``with_decision`` ...
+    All else that is to be known of the trained model, its `model` tells: by columns in the order of `features`, and the
+    classes 0 and 1.
 
     Parameters
     ----------
@@ -82,14 +84,28 @@ class DeliveredClassifier(AcquisitionMixin, ExplainMixin, ClassifierMixin, BaseE
     foreseen_costs: Mapping[str, ForeseenCost] | None = None
     feature_costs: Mapping[str, Any] | None = None
 
-    def __getattr__(self, name: str) -> Any:
-        # Not of itself, and not while a copy is being made, which has no model yet.
-        if name.startswith("__") or "model" not in vars(self):
-            raise AttributeError(f"{type(self).__name__} has no {name!r}")
-        return getattr(self.model, name)
+    def fit(self, X: Any, y: Any, **given: Any) -> NoReturn:
+        """Raise an error: it is trained already."""
+        raise TypeError("a delivered model is trained already: fit its `model`, or run the study again")
 
     def __sklearn_is_fitted__(self) -> bool:
-        return self.model is not None
+        return hasattr(self.model, "cut_")
+
+    def with_decision(self, decision: Decision | None, **options: Any) -> DeliveredClassifier:
+        """Return the same model with another decision; parameters as in `with_decision` of its `model`.
+
+        What makes a probability of its score is kept where the score is the same: if only the threshold is another.
+        """
+        check_is_fitted(self)
+        model = self.model.with_decision(decision, **options)
+        before, after = (replace(each.cut_.decision, threshold="half") for each in (self.model, model))
+        return replace(self, model=model, probability=self.probability if before == after else None)
+
+    @property
+    def feature_importances_(self) -> Floats:
+        """Those of the model, if it has some."""
+        importances: Floats = self.model.feature_importances_
+        return importances
 
     @property
     def classes_(self) -> NDArray[Any]:

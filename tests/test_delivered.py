@@ -1,0 +1,68 @@
+"""A delivered model has labels and columns of its own, and nothing of the model inside shows through."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
+
+from stakes import CostBaggingClassifier, Decision
+from stakes.datasets import make_churn
+from stakes.decision.calibration import Platt
+from stakes.delivered import DeliveredClassifier
+
+DATA = make_churn(300, random_state=0)
+TURNED = DATA.frame[:, ::-1]
+
+
+@pytest.fixture(scope="module")
+def forest() -> Any:
+    forest = CostBaggingClassifier(n_estimators=5, random_state=0)
+    return forest.fit(DATA.frame, DATA.target, fp_cost=1, fn_cost=5)
+
+
+@pytest.fixture
+def model(forest: Any) -> DeliveredClassifier:
+    return DeliveredClassifier(forest, ("stays", "leaves"), DATA.frame.columns, Platt(slope=-3.0, intercept=1.0))
+
+
+def test_another_decision_keeps_labels_and_columns(model: DeliveredClassifier, forest: Any) -> None:
+    half = Decision(output="average", threshold="half")
+    other = model.with_decision(half)
+    expected = np.where(forest.with_decision(half).predict(DATA.frame) == 1, "leaves", "stays")
+    np.testing.assert_array_equal(other.predict(TURNED), expected)
+    assert model.model.cut_.decision != half
+
+
+def test_probabilities_are_made_of_the_score_that_they_were_chosen_for(model: DeliveredClassifier, forest: Any) -> None:
+    chosen = forest.cut_.decision
+    same, other = (
+        model.with_decision(decision)
+        for decision in (Decision(output=chosen.output, leaf=chosen.leaf), Decision(output="vote"))
+    )
+    np.testing.assert_array_equal(same.predict_proba(TURNED), model.predict_proba(TURNED))
+    votes = forest.with_decision(Decision(output="vote")).predict_proba(DATA.frame)[:, 1]
+    np.testing.assert_array_equal(other.predict_proba(TURNED)[:, 0], votes)
+
+
+def test_importances_are_those_of_the_model(model: DeliveredClassifier, forest: Any) -> None:
+    np.testing.assert_array_equal(model.feature_importances_, forest.feature_importances_)
+    model.model = object()
+    assert not hasattr(model, "feature_importances_")
+
+
+def test_a_copy_without_training_is_not_fitted(model: DeliveredClassifier) -> None:
+    check_is_fitted(model)
+    for unfitted in (clone(model), DeliveredClassifier()):
+        with pytest.raises(NotFittedError):
+            unfitted.predict(DATA.frame)
+
+
+def test_a_delivered_model_is_not_trained_again(model: DeliveredClassifier) -> None:
+    with pytest.raises(TypeError, match="trained already"):
+        model.fit(DATA.frame, DATA.target)
+    assert not hasattr(model, "members_")
