@@ -188,10 +188,7 @@ def _fit(classifier: Any, unit: Unit, records: Records, rows: Indices | None = N
 
 
 def _by_class_means(unit: Unit) -> bool:
-    return unit.train_costs == "class means" and unit.method not in _CONSTANT
-
-
-_CONSTANT = frozenset(list_methods().filter(costs="constant").names)
+    return unit.train_costs == "class means" and list_methods().filter(name=unit.method)[0].costs != "constant"
 
 
 def run_unit(data: StudyData, config: Config, unit: Unit) -> UnitResult:

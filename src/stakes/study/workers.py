@@ -20,12 +20,19 @@ from typing import Any, TypeVar
 from joblib import Parallel, cpu_count, delayed
 
 import stakes
+from stakes.boosting.rules import RULES
 from stakes.exceptions import StudyError
+from stakes.measures import MEASURES
+from stakes.sampling import SAMPLERS
 from stakes.study.store import GOES_ON
 
 __all__ = ["Workers"]
 
 T = TypeVar("T")
+Tables = tuple[dict[str, Any], ...]
+
+# What can be registered at run time: a worker is a new process, and has only what the package itself has.
+TABLES: Tables = (RULES, SAMPLERS, MEASURES)
 
 LOOK = 1.0  # seconds between two looks at whether the study is still there
 
@@ -48,7 +55,7 @@ class Workers:
                 # Workers whose memory grows are replaced: with records read through a map it does, and is given back.
                 warnings.filterwarnings("ignore", message="A worker stopped while some jobs were given")
                 yield from Parallel(n_jobs=self.jobs, return_as="generator_unordered", pre_dispatch="1*n_jobs")(
-                    task(os.getpid(), stakes.__version__, function, shared, *item) for item in items
+                    task(os.getpid(), stakes.__version__, TABLES, function, shared, *item) for item in items
                 )
         except BrokenProcessPool:
             raise StudyError(
@@ -74,16 +81,18 @@ class Workers:
         with Cluster(address) as cluster:
             for worker, version in cluster.ask(lambda: __import__("stakes").__version__).items():
                 _check_version(version, stakes.__version__, worker)
-            yield from cluster.map(partial(_run, None, stakes.__version__, function), shared, items)
+            yield from cluster.map(partial(_run, None, stakes.__version__, TABLES, function), shared, items)
 
 
-def _run(parent: int | None, version: str, function: Callable[..., T], *arguments: Any) -> T:
-    """Run a task in a worker."""
+def _run(parent: int | None, version: str, tables: Tables, function: Callable[..., T], shared: Any, *item: Any) -> T:
+    """Run a task in a worker, by the tables of the study."""
     _check_version(stakes.__version__, version, socket.gethostname())
+    for mine, of_study in zip(TABLES, tables, strict=True):
+        mine.update(of_study)
     made_by = multiprocessing.parent_process()  # it may be gone already
     if made_by is not None and made_by.pid is not None and made_by.pid == parent:
         _end_with(made_by.pid)
-    return function(*arguments)
+    return function(shared, *item)
 
 
 def _check_version(here: str | Exception, wanted: str, worker: str) -> None:
