@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,9 @@ from sklearn.metrics import average_precision_score, balanced_accuracy_score, f1
 
 from stakes import Costs, metrics
 from stakes._format import money
+from stakes.exceptions import StudyError
 from stakes.measures import MEASURES, sums_of
+from stakes.study.plan import Config
 
 N = 300
 
@@ -132,16 +135,26 @@ def test_every_measure_is_of_sums_or_of_scores_and_has_words() -> None:
         assert measure.write(0.25) in ("25.0%", "0.25", "0.250")
 
 
-def test_the_help_of_the_command_names_every_measure_that_models_can_be_compared_by() -> None:
+def test_a_wrong_name_is_answered_by_all_measures_that_models_can_be_compared_by() -> None:
+    names = [name for name, measure in MEASURES.items() if measure.compares]
+    with pytest.raises(StudyError, match=f"there is no measure 'x': choose from {', '.join(names)}$"):
+        Config(measure="x")
+
+
+def test_the_help_of_the_command_names_measures_that_there_are() -> None:
     from inspect import signature
 
     from stakes import cli
 
     text = signature(cli.study, eval_str=True).parameters["measure"].annotation.__metadata__[0].help
-    with_costs, without = text.split("without costs")
-    for name, measure in MEASURES.items():
-        assert (name in with_costs) == (measure.compares and measure.needs_costs)
-        assert (name in without) == (measure.compares and not measure.needs_costs)
+    listed, _, _ = text.removeprefix("What is compared, such as ").partition(". ")
+    with_costs, without = re.sub(r" \(.*?\)", "", listed).split("; without costs ")
+    for name in with_costs.split(", "):
+        assert MEASURES[name].compares
+        assert MEASURES[name].needs_costs
+    for name in without.split(", "):
+        assert MEASURES[name].compares
+        assert not MEASURES[name].needs_costs
 
 
 @pytest.mark.parametrize(

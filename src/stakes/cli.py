@@ -151,8 +151,8 @@ def study(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="What is compared: cost, savings, profit, roi, cost_reduction, amount_detected; and without costs "
-            "balanced_accuracy, g_mean, f1, average_precision, auc.",
+            help="What is compared, such as cost (the default), savings, profit; without costs balanced_accuracy (the "
+            "default), f1, auc. A name that is none has the answer list all.",
         ),
     ] = None,
     max_fpr: Annotated[
@@ -442,7 +442,7 @@ def methods(
         typer.Option(help="Only methods in which costs act at this time."),
     ] = None,
     family: Annotated[
-        str | None, typer.Option(help="Only this family: tree, bagging, boosting or gradient boosting.")
+        str | None, typer.Option(help='Only this family, such as bagging or "gradient boosting".')
     ] = None,
     costs: Annotated[
         str | None, typer.Option(help="Only methods that take these costs: record, constant or none.")

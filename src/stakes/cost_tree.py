@@ -50,9 +50,10 @@ class CostTreeClassifier(MemberClassifier):
 
     Parameters
     ----------
-    criterion : {"gini", "entropy", "log_loss", "gain_ratio", "cost"}, default="gini"
-        What a split is judged by. "cost" is the money that it saves when each side takes its cheaper label; "log_loss"
-        is scikit-learn's other name for "entropy".
+    criterion : str, default="gini"
+        What a split is judged by: "gini", "entropy", "gain_ratio", or another name in `stakes.tree.criteria.CRITERIA`.
+        "cost" is the money that it saves when each side takes its cheaper label; "log_loss" is scikit-learn's other
+        name for "entropy".
     splitter : {"best", "random"}, default="best"
         Which cut of a feature is looked at: the best, or one at random, uniform over the values in the node, as in
         extremely randomised trees. The best of these cuts is made.

@@ -15,7 +15,10 @@ from stakes import (
     MetaCostClassifier,
     decisions_for,
 )
+from stakes.decision.calibration import CALIBRATIONS
+from stakes.decision.weights import BY_ERROR
 
+# Each with the number of decisions that it has at least: parts that are added bring more.
 ENSEMBLES = {
     "bagging": (CostBaggingClassifier(n_estimators=7, random_state=0), 274),
     "weighted": (CostBaggingClassifier(n_estimators=7, weighted=True, random_state=0), 307),
@@ -46,12 +49,12 @@ def records():
 @pytest.mark.parametrize("kind", ENSEMBLES)
 def test_all_options_decide_without_training_and_say_what_they_are(kind, records):
     X, y, fn = records
-    estimator, n_options = ENSEMBLES[kind]
+    estimator, least = ENSEMBLES[kind]
     estimator.fit(X, y, fp_cost=3.0, fn_cost=fn)
     options = decisions_for(estimator)
-    assert len(options) == n_options
-    assert len({option.decision for option in options}) == n_options
-    assert len({option.description for option in options}) == n_options
+    assert len(options) >= least
+    assert len({option.decision for option in options}) == len(options)
+    assert len({option.description for option in options}) == len(options)
     members = estimator.members_
     for option in options:
         other = estimator.with_decision(option.decision)
@@ -71,6 +74,21 @@ def test_the_papers_combinations_are_there(records):
     listed = {option.decision for option in boosting}
     assert Decision(output="vote", calibration="platt", threshold="cost") in listed
     assert Decision(output="vote", vote_weight="squared_odds", threshold="cost") in listed
+
+
+def test_every_part_is_offered_where_it_has_a_meaning(records):
+    X, y, fn = records
+
+    def offered(kind, field):
+        estimator = ENSEMBLES[kind][0].fit(X, y, fp_cost=3.0, fn_cost=fn)
+        return {getattr(option.decision, field) for option in decisions_for(estimator)}
+
+    fitted = {name for name, kind in CALIBRATIONS.items() if kind.needs_data}
+    for kind in ("bagging", "models", "tree", "any"):
+        assert offered(kind, "calibration") == {None, *fitted}
+    assert offered("boosting", "calibration") == {None, *CALIBRATIONS}
+    for kind in ("bagging", "models", "boosting"):
+        assert offered(kind, "vote_weight") >= set(BY_ERROR)
 
 
 def test_metacost_has_no_decisions_to_choose_from(records):

@@ -33,14 +33,13 @@ class Decision:
     Parameters
     ----------
     leaf : str, default=None
-        The probability of a leaf: "frequency", "laplace", "m_estimate", "curtailment", "curtailment_laplace",
-        "curtailment_m_estimate", "supported", "shrunk" or "supported_shrunk" (see `stakes.tree.leaves`). None is
-        "frequency", but for members that compare it with a threshold: the leaves of deep trees are pure, so that their
-        frequencies are on the same side of any threshold. There it is "supported" for trees ("curtailment" where
-        samples are made of copies, "supported_shrunk" where they have synthetic records), and nothing for other models,
-        which have no leaves. For votes by T_cs, boosting's aside, it is "laplace" or "m_estimate" where
-        that costs clearly less, by two standard errors, on records that members were not trained on: out of the bag,
-        held out or given. None are held out for it.
+        The probability of a leaf: "frequency", "laplace", "m_estimate" or another name in `stakes.tree.leaves.LEAVES`.
+        None is "frequency", but for members that compare it with a threshold: the leaves of deep trees are pure, so
+        that their frequencies are on the same side of any threshold. There it is "supported" for trees ("curtailment"
+        where samples are made of copies, "supported_shrunk" where they have synthetic records), and nothing for other
+        models, which have no leaves. For votes by T_cs, boosting's aside, it is "laplace" or "m_estimate" where that
+        costs clearly less, by two standard errors, on records that members were not trained on: out of the bag, held
+        out or given. None are held out for it.
     member : {"label", "cost", "tuned"}, default="label"
         How each member comes to its vote: by the label of the leaf; by its probability and the record's costs,
         P+ > T_cs; or by its probability and the threshold that is cheapest on validation records, P+ > T_thr. The
@@ -50,13 +49,14 @@ class Decision:
         (FRAMEWORK 8.1). None takes votes where another parameter is about them, and otherwise what is natural: the
         mean probability for bagging, votes for boosting.
     vote_weight : str, default=None
-        The weight of a member's vote: "equal"; by its error on validation records "log_odds", "accuracy", "exp_odds"
-        or "squared_odds"; or "node", the mean weight of the records in the leaf, for weighted ensembles. "pruned"
-        counts the votes of a few members alone, those that together cost least on validation records ("pruned_error"
-        and "pruned_margin" find them by errors and margins), and predicts as much faster. None is what is natural:
-        equal for bagging, node for weighted ensembles, the rule's own alpha for boosting.
-    calibration : {"logistic", "logistic_bounded", "platt", "platt_logit", "isotonic"}, default=None
-        What makes a probability of the score (FRAMEWORK 7.5).
+        The weight of a member's vote: "equal"; by its error on validation records, such as "log_odds" or another name
+        in `stakes.decision.weights.VOTE_WEIGHTS`; or "node", the mean weight of the records in the leaf, for weighted
+        ensembles. "pruned" counts the votes of a few members alone, those that together cost least on validation
+        records ("pruned_error" and "pruned_margin" find them by errors and margins), and predicts as much faster. None
+        is what is natural: equal for bagging, node for weighted ensembles, the rule's own alpha for boosting.
+    calibration : str, default=None
+        What makes a probability of the score (FRAMEWORK 7.5): "logistic", "platt", "isotonic" or another name in
+        `stakes.decision.calibration.CALIBRATIONS`.
     threshold : {"half", "cost", "scaled", "tuned"}, default="half"
         Positive iff the score is above 0.5; above the record's T_cs; above T_cs with its odds times the factor that is
         cheapest on validation records, which follows costs and mends probabilities that are off by a factor; or above
