@@ -26,7 +26,6 @@ from stakes._typing import Bools, Floats, Int32s, Ints
 from stakes._validation import boolean, classifier, whole
 from stakes.cost_tree import CostTreeClassifier
 from stakes.decision.decision import Decision
-from stakes.decision.reader import Votes
 from stakes.decision.readings import Readings
 from stakes.exceptions import NoEffectWarning
 from stakes.records import Records
@@ -210,8 +209,7 @@ class EnsembleClassifier(MemberClassifier):
             if hasattr(self, name):
                 setattr(tree, name, getattr(self, name))
         tree.members_ = self.members_.take([number])
-        tree.votes_, tree.validation_ = Votes(), None
-        tree.default_decision_ = self._member_decision()
+        tree.validation_, tree.default_decision_ = None, self._member_decision()
         tree._decide_by(None)
         return tree
 

@@ -28,7 +28,7 @@ from stakes.costs import Costs
 from stakes.decision.cuts import NO_RECORDS, Cut, Evaluation, apply_cuts, fit_cuts, fixed_cut
 from stakes.decision.decision import Decision
 from stakes.decision.leaf_choice import Unseen, cheapest_leaf
-from stakes.decision.reader import Reader
+from stakes.decision.reader import Reader, Votes
 from stakes.decision.readings import Readings
 from stakes.decision.thresholds import record_weights
 from stakes.exceptions import CostsError, CostsNeededError, DecisionError, OneClassWarning
@@ -116,6 +116,7 @@ class MemberClassifier(CostClassifier):
     """
 
     _constraints = CONSTRAINTS
+    votes_ = Votes()
     # Out-of-bag records of a training that was given other validation records.
     _also_unseen: ValidationRecords | None = None
 
@@ -131,7 +132,7 @@ class MemberClassifier(CostClassifier):
 
     @abstractmethod
     def _train(self, records: Records, X: Any, rng: np.random.Generator) -> ValidationRecords | None:
-        """Set `members_`, `votes_` and `default_decision_`; return validation records of its own (out-of-bag), if any.
+        """Set `members_`, `default_decision_`, and `votes_` of ensembles; return validation records of its own, if any.
 
         `X` has the features of the records as given by the user.
         """

@@ -304,7 +304,7 @@ class CostBaggingClassifier(EnsembleClassifier):
 
     def _out_of_bag(self, records: Records, seen: Bools) -> ValidationRecords | None:
         """Return the training records with the members that saw them, where they can serve for validation."""
-        counted = np.ones(len(records), np.bool_) if records.weight is None else records.weight > 0
+        counted = records.weights > 0
         if not counted.all():
             of_counted, seen = seen, np.zeros((len(records), self.n_estimators), np.bool_)
             seen[counted] = of_counted
@@ -436,7 +436,7 @@ class CostBaggingClassifier(EnsembleClassifier):
             raise AttributeError("samples can be drawn again without sampling=, where there are records out of the bag")
         assert self.validation_ is not None
         records = self.validation_.records.with_features(None)
-        rows = np.arange(len(records)) if records.weight is None else np.flatnonzero(records.weight)
+        rows = np.flatnonzero(records.weights)
         records = records.take(rows)
         first, *seeds = self._seeds()
         draws = Draws(self._sampler(), records, np.random.default_rng(first), self.n_estimators)

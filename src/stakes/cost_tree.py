@@ -19,7 +19,6 @@ from stakes._members import TreeMembers
 from stakes._typing import Bools, Bytes
 from stakes._validation import Constraint, boolean, choice, number, size, whole
 from stakes.decision.decision import Decision
-from stakes.decision.reader import Votes
 from stakes.exceptions import NoEffectWarning
 from stakes.feature_costs import FeatureCosts
 from stakes.records import Records
@@ -238,7 +237,6 @@ class CostTreeClassifier(MemberClassifier):
             validation=records if self.validation_ is None else self.validation_.records,
         )
         self.members_ = TreeMembers(Trees.join([nodes]))
-        self.votes_ = Votes()
         self.default_decision_ = Decision(leaf=self.leaf, threshold="cost")
         if recipe.uses_costs:
             self.default_decision_ = Decision(leaf=self.leaf, output="vote")

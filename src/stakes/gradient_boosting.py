@@ -22,7 +22,6 @@ from stakes._objectives import OBJECTIVES, SoftCost
 from stakes._typing import Bools, Floats
 from stakes._validation import Constraint, choice, number, whole
 from stakes.decision.decision import Decision
-from stakes.decision.reader import Votes
 from stakes.encoded import Encoder
 from stakes.explain.models import Margins
 from stakes.records import Records
@@ -241,7 +240,6 @@ class CostGradientBoostingClassifier(MemberClassifier):
             boosters += self._refined(records, objective.loss, params)
         texts = [booster.model_to_string() for booster in boosters]
         self.members_ = ModelMembers([BoostedTrees(texts, self._n_threads)], True)
-        self.votes_ = Votes()
         self.default_decision_ = Decision(output="average", threshold=objective.threshold)
         return None
 

@@ -208,7 +208,7 @@ class MetaCostClassifier(CostClassifier):
 
     def _relabel_out_of_fold(self, teacher: Any, records: Records, options: dict[str, Any], seed: int) -> None:
         """Relabel each record by a teacher that was not trained on it, where there are enough records for folds."""
-        counted = np.arange(len(records)) if records.weight is None else np.flatnonzero(records.weight)
+        counted = np.flatnonzero(records.weights)
         positive = records.positive[counted]
         n_folds = min(FOLDS, int(positive.sum()), int((~positive).sum()))
         if n_folds < 2:
