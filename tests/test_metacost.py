@@ -5,14 +5,23 @@ from __future__ import annotations
 from itertools import pairwise
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier
 
-from stakes import CostBaggingClassifier, CostBoostClassifier, CostTreeClassifier, Decision, MetaCostClassifier
+from stakes import (
+    CostBaggingClassifier,
+    CostBoostClassifier,
+    CostDecisionClassifier,
+    CostTreeClassifier,
+    Decision,
+    MetaCostClassifier,
+)
 from stakes.metacost import clear_threshold
 from stakes.metrics import savings_score, total_cost
 
@@ -266,3 +275,12 @@ def test_the_threshold_is_that_of_plain_loops():
         assert found[-1] == pytest.approx(plain_threshold(share, y, fp, fn))
     assert len({round(t, 3) for t in found}) > 30
     assert {-1.0, 0.5, 1.0} <= set(found)
+
+
+def test_values_that_only_the_models_can_read_are_left_to_them():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"x": rng.normal(size=200), "huge": [10**400] * 200})
+    y = (frame["x"] + rng.normal(size=200) > 0).astype(int)
+    model = make_pipeline(ColumnTransformer([("x", "passthrough", ["x"])]), LogisticRegression())
+    clf = MetaCostClassifier(CostDecisionClassifier(model), final_estimator=model).fit(frame, y, fn_cost=3.0)
+    assert 0 < clf.predict(frame).sum() < 200

@@ -225,7 +225,7 @@ class MemberClassifier(CostClassifier):
         X_train = X_train.X if isinstance(X_train, Binned) else X_train
         made = self._train(train, X_train, rng)
         by_trees = isinstance(self.members_, TreeMembers)
-        self.background_ = None if by_trees else self._background(X_train, train.weight)
+        self.background_ = None if by_trees else background_of(X_train, train.weight)
         self._also_unseen = None
         if self.validation_ is None:
             self.validation_ = ValidationRecords(train, in_training=True) if self.validation is None else made
@@ -234,15 +234,6 @@ class MemberClassifier(CostClassifier):
         self._decide_by(self.decision)
         self._warn_if_one_class(train)
         return self
-
-    def _background(self, X: Any, weight: Floats | None) -> dict[str, list[Any]] | None:
-        """Return typical values of the features; None for texts and dicts, and for values that only members read."""
-        if is_documents(X):
-            return None
-        try:
-            return background_of(X, weight)
-        except ValueError:
-            return None
 
     def _metadata(self, method: str, metadata: dict[str, Any]) -> dict[str, Any]:
         """Return the metadata that members are given with the records of `method`."""

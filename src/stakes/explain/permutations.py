@@ -19,7 +19,7 @@ from scipy import sparse
 from stakes._rows import is_sparse, take_rows
 from stakes._typing import Bools, Floats, Indices
 from stakes.explain.contributions import Contributions
-from stakes.table import Column, table_of
+from stakes.table import Column, is_documents, table_of
 
 __all__ = ["KEPT", "Background", "Sampling", "background_of", "sampled_contributions"]
 
@@ -39,16 +39,23 @@ class Sampling(NamedTuple):
     seed: int
 
 
-def background_of(X: Any, weight: Floats | None = None) -> dict[str, list[Any]]:
+def background_of(X: Any, weight: Floats | None = None) -> dict[str, list[Any]] | None:
     """Return typical values of each feature in a table; records without weight do not count.
 
-    The values of each feature are in an order of their own: the result has no record of `X`.
+    The values of each feature are in an order of their own: the result has no record of `X`. There are none of texts
+    and dicts, nor of values that only models can read.
     """
+    if is_documents(X):
+        return None
     rng = np.random.default_rng(0)
     rows = np.arange(X.shape[0]) if weight is None else np.flatnonzero(weight)
     some = take_rows(X, np.resize(rng.permutation(rows), KEPT))
+    try:
+        columns = _columns(some)
+    except ValueError:
+        return None
     drawn: dict[str, list[Any]] = {}
-    for name, column in _columns(some).items():
+    for name, column in columns.items():
         own = column[rng.permutation(KEPT)]
         drawn[name] = own.to_list() if isinstance(own, pl.Series) else own.tolist()
     return drawn
