@@ -185,8 +185,6 @@ class ModelMembers:
     base_rate: float | None = None
     sampled_rates: Floats | None = None
 
-    weighted = False
-
     def __len__(self) -> int:
         return len(self.models)
 

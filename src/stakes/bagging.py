@@ -518,8 +518,7 @@ def _balanced(learner: Learner, sample: Sample) -> Learner:
     records = learner.records
     drawn = np.bincount(records.positive, sample.counts, minlength=2)
     weight = (drawn.sum() / (2.0 * drawn))[records.positive.view(np.int8)]
-    weighted = replace(records, weight=weight if records.weight is None else weight * records.weight)
-    return replace(learner, records=weighted)
+    return replace(learner, records=replace(records, weight=weight * records.weights))
 
 
 def _by_cost(records: Records, times: Any) -> Floats | None:
@@ -531,8 +530,7 @@ def _by_cost(records: Records, times: Any) -> Floats | None:
 def _mean_one(records: Records, times: Any) -> Floats | None:
     """Weigh records by cost, times sample weights, with a mean of 1 over the sample."""
     total = records.loss @ times
-    size = times.sum() if records.weight is None else records.weight @ times
-    return records.loss * (size / total) if total > 0 else records.weight
+    return records.loss * (records.weights @ times / total) if total > 0 else records.weight
 
 
 def _given_away(made: list[Made]) -> Iterator[Nodes]:
