@@ -58,7 +58,8 @@ class Evaluation(NamedTuple):
     """What several decisions make of the same records.
 
     `scores` and `thresholds` have an entry for each decision: an array of n_records, and a number or such an array.
-    Decisions that differ in their threshold only share the array of scores. `outcomes` has a row for each decision.
+    Decisions that differ in their threshold only share the array of scores, those with the same threshold its array.
+    `outcomes` has a row for each decision.
     """
 
     scores: list[Floats]
@@ -78,7 +79,9 @@ def apply_cuts(cuts: Sequence[Cut], readings: Readings, costs: Costs | None = No
         if key not in calibrated:
             calibrated[key] = cut.scores(readings)
         scores.append(calibrated[key])
-    thresholds = [cut.thresholds(costs) for cut in cuts]
+    # T_cs of all records takes its time: once for all cuts that compare with it.
+    found = {threshold: threshold(costs) for threshold in {cut.threshold for cut in cuts}}
+    thresholds = [found[cut.threshold] for cut in cuts]
     outcomes = np.empty((len(cuts), len(readings)), np.bool_)
     for i, (score, threshold) in enumerate(zip(scores, thresholds, strict=True)):
         np.greater(score, threshold, out=outcomes[i])
