@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from matplotlib.lines import Line2D
 
 __all__ = [
+    "MEASURES",
     "MONEY",
     "PERCENT",
     "REFERENCE",
-    "SAVINGS",
     "PredictionDisplay",
     "Unit",
     "are_probabilities",
@@ -253,15 +253,12 @@ class Unit(NamedTuple):
         axis.set_major_formatter(self.tick)
 
 
-class Drawn(NamedTuple):
-    """A measure that can be drawn."""
-
-    of: Callable[..., Any]
-    unit: Unit
-    title: str
-
-
 # Ticks have as many digits as they need, and no more.
 MONEY = Unit(money, lambda amount, _: f"{amount:,.10g}")
 PERCENT = Unit(percent, lambda share, _: f"{100 * share:.10g}%")
-SAVINGS = "Savings against deciding without a model"
+# What can be drawn, in which unit, and how the axis is called.
+MEASURES = {
+    "cost": (MONEY, "Total cost ({unit})"),
+    "profit": (MONEY, "Profit against acting on nobody ({unit})"),
+    "savings": (PERCENT, "Savings against deciding without a model"),
+}

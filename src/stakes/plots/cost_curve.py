@@ -23,13 +23,6 @@ if TYPE_CHECKING:
 __all__ = ["CostCurveDisplay"]
 
 
-# Of a curve and a cost.
-MEASURES = {
-    "cost": base.Drawn(lambda curve, cost: cost, base.MONEY, "Total cost ({unit})"),
-    "savings": base.Drawn(CostCurve.saved_at, base.PERCENT, base.SAVINGS),
-}
-
-
 @documented
 @dataclass(kw_only=True, eq=False)
 class CostCurveDisplay(base.PredictionDisplay):
@@ -128,17 +121,17 @@ class CostCurveDisplay(base.PredictionDisplay):
             The total cost, or the share that is saved of the cheaper of acting on all records and on none.
         {labels}
         """
-        check_value("measure", measure, choice(*MEASURES))
-        measured = MEASURES[measure]
+        check_value("measure", measure, choice("cost", "savings"))
+        scale, title = base.MEASURES[measure]
         curve, name = self.curve, self.name if name is None else name
 
         def height(cost: Any) -> Any:
-            return measured.of(curve, cost)
+            return curve.saved_at(cost) if measure == "savings" else cost
 
         ax = base.start(self, ax)
         thresholds, cost = self._corners()
         best = float(height(curve.cost_at(self.best_threshold)))
-        value = f"{measured.unit.write(best)} at {self.best_threshold:.3g}"
+        value = f"{scale.write(best)} at {self.best_threshold:.3g}"
         self.line_ = base.line_within(
             ax,
             thresholds,
@@ -156,8 +149,8 @@ class CostCurveDisplay(base.PredictionDisplay):
         elif self.cs_cost is not None:
             ax.axhline(height(self.cs_cost), color=color, linestyle=":", linewidth=1)
             base.explain(ax, ":", "each record by its own $T_{cs}$")
-        measured.unit.format(ax.yaxis)
-        base.finish(ax, "Threshold: positive if the score is above", measured.title.format(unit=base.plain(unit)))
+        scale.format(ax.yaxis)
+        base.finish(ax, "Threshold: positive if the score is above", title.format(unit=base.plain(unit)))
         return self
 
     def _corners(self) -> tuple[Floats, Floats]:

@@ -18,12 +18,6 @@ if TYPE_CHECKING:
 __all__ = ["GainDisplay"]
 
 
-MEASURES = {
-    "profit": base.Drawn(lambda curve: curve.profit, base.MONEY, "Profit against acting on nobody ({unit})"),
-    "savings": base.Drawn(lambda curve: curve.savings, base.PERCENT, base.SAVINGS),
-}
-
-
 @documented
 @dataclass(kw_only=True, eq=False)
 class GainDisplay(base.PredictionDisplay):
@@ -102,12 +96,12 @@ class GainDisplay(base.PredictionDisplay):
             The money saved against acting on nobody, or the share saved of the cheaper of acting on all and on nobody.
         {labels}
         """
-        check_value("measure", measure, choice(*MEASURES))
-        measured = MEASURES[measure]
+        check_value("measure", measure, choice("profit", "savings"))
+        scale, title = base.MEASURES[measure]
         ax = base.start(self, ax)
-        share, height = self.curve.share, measured.of(self.curve)
+        share, height = self.curve.share, getattr(self.curve, measure)
         best = int(height.argmax())
-        value = f"{measured.unit.write(height[best])} at {base.PERCENT.write(share[best])}"
+        value = f"{scale.write(height[best])} at {base.PERCENT.write(share[best])}"
         self.line_ = base.line_within(
             ax,
             share,
@@ -118,7 +112,7 @@ class GainDisplay(base.PredictionDisplay):
         )
         ax.plot(share[best], height[best], "o", color=self.line_.get_color())
         base.slope(ax, (0.0, height[0]), (1.0, height[-1]), "random order")
-        measured.unit.format(ax.yaxis)
+        scale.format(ax.yaxis)
         base.PERCENT.format(ax.xaxis)
-        base.finish(ax, "Share of the records acted on", measured.title.format(unit=base.plain(unit)))
+        base.finish(ax, "Share of the records acted on", title.format(unit=base.plain(unit)))
         return self
