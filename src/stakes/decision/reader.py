@@ -144,12 +144,10 @@ class Reader:
         """Return the votes of all members on records, by which an ensemble is pruned."""
         leaves, threshold = assignment.leaves, _thresholds(records.known, len(records))
         votes = np.empty(assignment.ids.T.shape, np.int8)
+        by_cost = source.member == "cost"
+        answer = leaves.probability(source.leaf) if by_cost else self.fixed_votes(source.member, source.leaf, leaves)
         for m, leaf in enumerate(assignment.ids.T):
-            if source.member == "cost":
-                positive = leaves.probability(source.leaf)[leaf] > threshold
-            else:
-                positive = self.fixed_votes(source.member, source.leaf, leaves)[leaf]
-            votes[m] = np.where(positive, 1, -1)
+            votes[m] = np.where(answer[leaf] > threshold if by_cost else answer[leaf], 1, -1)
             if out_of_bag is not None:
                 votes[m, ~out_of_bag[:, m]] = 0
         # Labels know nothing of costs: the share of such votes is compared with T_cs.
