@@ -20,7 +20,7 @@ CHOICES: dict[str, tuple[str | None, ...]] = {
     "leaf": (None, *LEAVES),
     "member": tuple(MEMBERS),
     "output": (None, "average", "vote"),
-    "vote_weight": (None, *VOTE_WEIGHTS, "node"),
+    "vote_weight": (None, *VOTE_WEIGHTS),
     "calibration": (None, *CALIBRATIONS),
     "threshold": tuple(THRESHOLDS),
 }

@@ -145,8 +145,7 @@ def describe(decision: Decision) -> str:
     if decision.leaf not in (None, "frequency"):
         parts[0] += f" ({LEAVES[decision.leaf].words})"
     if decision.vote_weight is not None:
-        by_node = decision.vote_weight == "node"
-        parts.append("weights of the leaf" if by_node else VOTE_WEIGHTS[decision.vote_weight].words)
+        parts.append(VOTE_WEIGHTS[decision.vote_weight].words)
     if decision.calibration is not None:
         parts.append(f"calibrated by {CALIBRATIONS[decision.calibration].words}")
     return ", ".join([*parts, KINDS[decision.threshold].words])

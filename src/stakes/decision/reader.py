@@ -121,7 +121,7 @@ class Reader:
                 self.member_thresholds_[leaf] = np.array(
                     [best_cut(p[part], losses[part, 1], losses[part, 0]) for part in parts]
                 )
-        if any(source.vote_weight in VOTE_WEIGHTS for source in votes):
+        if any(source.vote_weight in CHOSEN for source in votes):
             # Of all columns: `read` weighs each in every way that is asked for.
             columns = _fixed_first({(source.member, source.leaf) for source in votes})
             ballot = self._ballot(assignment, columns)
@@ -131,7 +131,7 @@ class Reader:
                 with np.errstate(invalid="ignore"):
                     self.member_errors_[column] = np.where(judged > 0, wrong[:, c] / judged, 0.5)
         for source in votes:
-            order = VOTE_WEIGHTS[source.vote_weight].order if source.vote_weight in VOTE_WEIGHTS else None
+            order = VOTE_WEIGHTS[source.vote_weight].order if source.vote_weight in CHOSEN else None
             if order is not None:
                 ballots = self._ballots(source, assignment, records, out_of_bag)
                 key = (source.vote_weight, source.member, source.leaf)

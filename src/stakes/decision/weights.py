@@ -46,7 +46,7 @@ def squared_odds(error: Floats) -> Floats:
 
 
 class VoteWeight(NamedTuple):
-    """A way of weighing the votes of members: by their errors, or, to prune the ensemble, by an order of members."""
+    """A way of weighing the votes of members: by their errors, by an order of members to prune, or by the leaf."""
 
     words: str
     of_errors: Callable[[Floats], Floats] | None = None
@@ -63,10 +63,11 @@ VOTE_WEIGHTS: dict[str, VoteWeight] = {
     "pruned": VoteWeight("of the members that cost least together", order=by_cost),
     "pruned_error": VoteWeight("of the members that err least together", order=by_error),
     "pruned_margin": VoteWeight("of the members with the best margins together", order=by_margin),
+    "node": VoteWeight("weights of the leaf"),
 }
 BY_ERROR = tuple(name for name, weight in VOTE_WEIGHTS.items() if weight.of_errors is not None)
 # Found on validation records.
-CHOSEN = tuple(name for name in VOTE_WEIGHTS if name != "equal")
+CHOSEN = tuple(name for name in VOTE_WEIGHTS if name not in ("equal", "node"))
 
 
 def vote_weights(name: str, error: Floats) -> Floats:
