@@ -15,7 +15,7 @@ from stakes._typing import Bools, Floats
 from stakes._validation import check_value, choice
 from stakes.exceptions import CostsError
 from stakes.feature_costs import FeatureCosts
-from stakes.table import Table, check_table, table_of
+from stakes.table import check_table, table_of
 from stakes.tree.binning import Binned
 from stakes.tree.nodes import MISSING
 
@@ -84,6 +84,5 @@ def known_values(X: Any) -> Bools:
     X = check_table(X)
     if is_sparse(X):
         return np.ones(X.shape, np.bool_)
-    table = Table(X) if isinstance(X, np.ndarray) and X.dtype.kind not in "OUS" else table_of(X)
-    known = [c.is_not_null().to_numpy() if isinstance(c, pl.Series) else ~np.isnan(c) for c in table]
+    known = [c.is_not_null().to_numpy() if isinstance(c, pl.Series) else ~np.isnan(c) for c in table_of(X)]
     return np.column_stack(known)

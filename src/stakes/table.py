@@ -147,7 +147,9 @@ def check_not_empty(shape: tuple[int, ...]) -> None:
 
 
 def table_of(X: Any) -> Table:
-    """Read a data frame, or an array of objects, as columns, unchecked."""
+    """Read a data frame, an array or a sparse matrix as columns, unchecked."""
+    if is_sparse(X) or (isinstance(X, np.ndarray) and X.dtype.kind in "biuf"):
+        return Table(X)
     if isinstance(X, np.ndarray):
         return Table([_object_column(X[:, j].tolist(), f"x{j}", hashable=True) for j in range(X.shape[1])])
     frame = nw.from_native(X, eager_only=True)

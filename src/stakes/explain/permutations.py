@@ -103,16 +103,9 @@ def _known(order: Indices) -> Bools:
 
 def _columns(X: Any) -> dict[str, Column]:
     """Return the features of a table by name: numbers, or texts."""
-    frame = nw.from_native(X, eager_only=True, pass_through=True)
-    if not isinstance(frame, nw.DataFrame):
-        values = X.toarray() if is_sparse(X) else np.asarray(X)
-        if values.dtype.kind in "biuf":
-            return {f"x{j}": column.astype(np.float64) for j, column in enumerate(values.T)}
-        frame = nw.from_native(
-            pl.DataFrame({f"x{j}": column.tolist() for j, column in enumerate(values.T)}, strict=False)
-        )
-    table = table_of(frame)
-    return dict(zip(table.names, table, strict=True))
+    table = table_of(X)
+    columns = [column if isinstance(column, pl.Series) else column.astype(np.float64) for column in table]
+    return dict(zip(table.names, columns, strict=True))
 
 
 class _Mixer:
@@ -137,7 +130,7 @@ class _Mixer:
 def _stacked(column: Column, values: Sequence[Any]) -> Column:
     if isinstance(column, pl.Series):
         return pl.concat([column, pl.Series(column.name, values, dtype=pl.String, strict=False)])
-    return np.concatenate([column.astype(np.float64), np.array(values, dtype=np.float64)])
+    return np.concatenate([column, np.array(values, dtype=np.float64)])
 
 
 def _frame_like(frame: nw.DataFrame[Any], columns: list[Column]) -> Any:
