@@ -42,8 +42,8 @@ def margins_of(model: Any, X: Any) -> Margins | None:
     return Margins(found[:, :-1], float(found[0, -1]))
 
 
-def _by_margins(model: Any, X: Any, positive: Any) -> Contributions | None:
-    """Return what each feature adds to a model's probability of the class `positive`; None where that is not known."""
+def _by_margins(model: Any, X: Any) -> Contributions | None:
+    """Return what each feature adds to a model's probability of its second class; None where that is not known."""
     margins = margins_of(model, X)
     if margins is None:
         return None
@@ -52,8 +52,7 @@ def _by_margins(model: Any, X: Any, positive: Any) -> Contributions | None:
     probability = np.asarray(model.predict_proba(X), dtype=np.float64)[:, 1]
     if not np.allclose(found.score, probability, atol=1e-7):  # an objective without log-odds
         return None
-    found = found._replace(score=probability)
-    return found if list(model.classes_).index(positive) == 1 else found.flipped()
+    return found._replace(score=probability)
 
 
 def contributions_of(
@@ -68,14 +67,16 @@ def contributions_of(
 
     Costs are given to classifiers of this package only. Without `sampling`, None where nothing else is possible.
     """
+    column = list(model.classes_).index(positive)
     if isinstance(model, ExplainMixin):
         own: Any = model  # any of the classifiers, which come later
-        found, _ = own._contributions(X, given, sampling)
-        return found if found is None or positive == own.classes_[own._positive] else found.flipped()
-    found = _by_margins(model, X, positive)
-    if found is not None or sampling is None:
-        return found
-    column = list(model.classes_).index(positive)
+        (found, _), explained = own._contributions(X, given, sampling), own._positive
+    else:
+        found, explained = _by_margins(model, X), 1
+    if found is not None:
+        return found if column == explained else found.flipped()
+    if sampling is None:
+        return None
     return sampled_contributions(
         lambda mixed, _: model.predict_proba(mixed)[:, column], X, known_background(background, model), sampling
     )
