@@ -67,15 +67,13 @@ def as_sklearn(model: MemberClassifier) -> DecisionTreeClassifier | RandomForest
     (source,) = model.reader_.sources
     positive = members.leaves.probability(source.leaf)
     order = 1 if model._positive == 1 else -1
-    trees, first_leaf = [], 0
+    made = []
     for number in range(len(members)):
         nodes = members.trees.tree(number)
-        n_leaves = int(np.count_nonzero(nodes.feature < 0))
-        values = _values(nodes, positive[first_leaf : first_leaf + n_leaves])[:, ::order]
-        trees.append(_tree(nodes, binning, values, int(members.trees.depth.max())))
-        first_leaf += n_leaves
+        values = _values(nodes, positive[members.trees.tree_of_leaf == number])[:, ::order]
+        tree = _tree(nodes, binning, values, int(members.trees.depth.max()))
+        made.append(_with(DecisionTreeClassifier(), tree_=tree, max_features_=model.n_features_in_))
     shared = {name: getattr(model, name) for name in ("n_features_in_", "feature_names_in_") if hasattr(model, name)}
-    made = [_with(DecisionTreeClassifier(), tree_=tree, max_features_=model.n_features_in_) for tree in trees]
     if isinstance(model, CostTreeClassifier):
         return _with(made[0], classes_=model.classes_, n_classes_=2, n_outputs_=1, **shared)
     for tree in made:  # scikit-learn numbers the labels for the trees of a forest, and does not name their features
