@@ -17,8 +17,6 @@ from stakes.boosting.rules import total
 from stakes.records import Records
 from stakes.sampling.base import Sample
 from stakes.sampling.draws import Draws
-from stakes.tree.criteria import CRITERIA
-from stakes.tree.growing import Settings
 from stakes.tree.nodes import MISSING
 from stakes.tree.stumps import Stumps
 from stakes.tree.trees import Trees
@@ -64,7 +62,7 @@ class BoostedTrees:
             and self.draws is None
         ):
             return None
-        settings = Settings(CRITERIA[recipe.criterion], 1, *recipe.min_sizes(len(records)), d, recipe.break_ties, 0)
+        settings = recipe.settings(len(records), d, feature_bins)
         return Stumps(records.X, records.positive.view(np.uint8), feature_bins, settings, self.each)
 
     def fit(self, log_weight: Floats, weight: Floats) -> tuple[TreeMembers, LeafAssignment]:

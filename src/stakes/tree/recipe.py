@@ -67,7 +67,7 @@ class TreeRecipe:
         """Whether leaves are those that cost least."""
         return self.pruning is not None and self.pruning_measure == "cost"
 
-    def min_sizes(self, n: int) -> tuple[int, int]:
+    def _min_sizes(self, n: int) -> tuple[int, int]:
         """Return how many of `n` records a node must have to be split, and how many a leaf."""
         split, leaf = (
             int(asked) if isinstance(asked, Integral) else ceil(asked * n)
@@ -88,6 +88,20 @@ class TreeRecipe:
             return min(int(asked), available)
         assert not isinstance(asked, str)
         return max(1, int(asked * available))
+
+    def settings(self, n: int, available: int, feature_bins: FeatureBins, seed: int = 0) -> Settings:
+        """Return how a tree on `n` records and so many features is grown, where no feature has a price."""
+        return Settings(
+            CRITERIA[self.criterion],
+            UNLIMITED if self.max_depth is None else self.max_depth,
+            *self._min_sizes(n),
+            self.n_features(available),
+            self.break_ties,
+            seed,
+            self._signs(feature_bins),
+            float(self.min_weight_fraction_leaf),
+            self.splitter == "random",
+        )
 
     def grow(
         self,
@@ -115,18 +129,8 @@ class TreeRecipe:
                 # Whole weights are repetitions, and these need no weights at all.
                 times, sample_weight = (times * sample_weight).astype(np.int32), None
         weight = _product(sample_weight, cost_weight, records.relative_cost if self.criterion == "cost" else None)
-        settings = Settings(
-            CRITERIA[self.criterion],
-            UNLIMITED if self.max_depth is None else self.max_depth,
-            *self.min_sizes(int(times.sum())),
-            self.n_features(features.size),
-            self.break_ties,
-            seed,
-            self._signs(feature_bins),
-            float(self.min_weight_fraction_leaf),
-            self.splitter == "random",
-            self._trade(records, times, _product(sample_weight, cost_weight)),
-        )
+        trade = self._trade(records, times, _product(sample_weight, cost_weight))
+        settings = self.settings(int(times.sum()), features.size, feature_bins, seed)._replace(trade=trade)
         grown = grow(bins, positive, times, weight, features, feature_bins, settings, self._prices(), spare)
         nodes = _compact(grown, weight)
         # What is pruned by cost is labelled by cost (FRAMEWORK 5.4), where no other weights do.
