@@ -212,7 +212,7 @@ def _summed(graph: _Graph, trees: Trees, binning: Binning, values: Floats, featu
     right = np.where(is_leaf[splits], splits, nodes.left[splits] + 1)
     by_set = nodes.category_set[splits] >= 0
     cuts = np.column_stack([np.full(len(binning.cuts_), -np.inf), binning.cuts_])  # below the first bin, and above each
-    members = [_bins_of(nodes.categories_left[row]) for row in nodes.category_set[splits][by_set]]
+    members = [np.append(nodes.bins_left(node).astype(np.float64), np.nan) for node in splits[by_set]]  # NaN ends a set
 
     def children(side: NDArray[np.integer]) -> tuple[list[int], list[int]]:
         leaf = is_leaf[side]
@@ -240,12 +240,6 @@ def _summed(graph: _Graph, trees: Trees, binning: Binning, values: Floats, featu
         leaf_weights=graph.tensor(values.astype(np.float64)),
         **({"membership_values": graph.tensor(np.concatenate(members))} if members else {}),
     )
-
-
-def _bins_of(words: NDArray[np.uint64]) -> Floats:
-    """Return the bins in a set of them, with NaN at the end."""
-    bits = np.unpackbits(words.view(np.uint8), bitorder="little")
-    return np.append(np.flatnonzero(bits).astype(np.float64), np.nan)
 
 
 def _prior_corrected(graph: _Graph, prior: Prior, p: str) -> str:

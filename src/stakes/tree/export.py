@@ -205,9 +205,9 @@ class NodeTexts:
         return [f"{'<=' if goes_left else '>'} {threshold}"]
 
     def _names(self, parent: int, goes_left: bool) -> list[str]:
-        left = self.nodes.categories_left[self.nodes.category_set[parent]]
+        left = set(self.nodes.bins_left(parent).tolist())
         categories = self.binning.categories_[self.nodes.feature[parent]] or {}
-        names = sorted(name for name, bin_ in categories.items() if _has(left, bin_) == goes_left)
+        names = sorted(name for name, bin_ in categories.items() if (bin_ in left) == goes_left)
         if not names:
             return []
         listed = [repr(name) for name in names[: self.max_categories]]
@@ -245,10 +245,6 @@ def _share(sums: Any) -> str:
     negative, positive = sums.tolist()
     total = negative + positive
     return f"P+ {positive / total:.3g}" if total > 0 else "P+ unknown"
-
-
-def _has(bits: Any, bin_: int) -> bool:
-    return bool((int(bits[bin_ >> 6]) >> (bin_ & 63)) & 1)
 
 
 def _printable(name: Any) -> str:

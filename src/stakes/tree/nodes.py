@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stakes._typing import Bytes, Floats, Int32s, Uint64s
+from stakes._typing import Bytes, Floats, Indices, Int32s, Uint64s
 
 __all__ = ["BINS", "MISSING", "FeatureBins", "Nodes"]
 
@@ -44,3 +44,8 @@ class Nodes(NamedTuple):
         parent[self.left[splits]] = splits
         parent[self.left[splits] + 1] = splits
         return parent
+
+    def bins_left(self, node: int) -> Indices:
+        """Return the bins that go left at a split of categories."""
+        words = self.categories_left[self.category_set[node]]
+        return np.flatnonzero(np.unpackbits(words.view(np.uint8), bitorder="little"))
