@@ -121,10 +121,7 @@ class FeatureCosts:
     def paid(self, used: Bools) -> Floats:
         """Return what is paid for each record, given which features are used for it: each item once."""
         bought = self.bought(used)
-        paid = np.zeros(len(used))
-        for item, price in enumerate(self.price):
-            paid[bought[:, item]] += price
-        return paid
+        return np.broadcast_to(self.price, bought.shape).sum(axis=1, where=bought)
 
     def scaled(self, factor: Any) -> FeatureCosts:
         """Return the prices times a number, or times one for each feature or group by its name; 1 for others.

@@ -6,6 +6,7 @@ before its loop, and slices none in it: to count who holds an array takes two at
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -84,12 +85,10 @@ def grow(
 
 def _memory(spare: list[Memory], n_rows: int, width: int) -> Memory:
     """Return memory for a tree of so many records, which a finished tree had if that is enough."""
-    try:
-        found = spare.pop()  # one for each thread that grows trees
-    except IndexError:
-        found = None
-    if found is not None and found.records.bins.shape[0] >= n_rows and found.records.bins.shape[1] == width:
-        return found
+    with suppress(IndexError):  # there is one for each thread that grows trees, at most
+        found = spare.pop()
+        if found.records.bins.shape[0] >= n_rows and found.records.bins.shape[1] == width:
+            return found
     n_rows += n_rows // 64 + 1  # samples differ a little in how many records they have
     room = 2 * n_rows
     records = TreeRecords(
