@@ -24,7 +24,7 @@ from stakes.study.dataset import Dataset, is_url, open_records
 from stakes.study.files import CsvFile, check_finite, kinds_of, tidy
 from stakes.study.folds import Folds, cut_in_time, divide, forward_folds, random_folds
 from stakes.study.held_out import Condition, hold_out
-from stakes.study.large import BATCH, Parts, Source, Training, load_large, opened, records_in_memory
+from stakes.study.large import BATCH, Build, Parts, Source, Training, load_large, opened, records_in_memory
 from stakes.study.store import BINS
 from stakes.study.target import as_float, classes_of, label_of
 
@@ -304,7 +304,7 @@ def load_data(
     """
     records = open_records(path)
     columns, test = records.columns, str(test)
-    asked = _Asked(
+    asked = Asked(
         target,
         positive,
         None if fp_cost is None else str(fp_cost),
@@ -316,17 +316,22 @@ def load_data(
         groups,
         time,
     )
-    about = _About(records.name, str(path if is_url(path) else Path(path).absolute()), memory)
+    source = {"path": str(path if is_url(path) else Path(path).absolute())}
+    build = partial(_study_data, asked=asked, name=records.name, source=source)
     if memory is not None:
+        source["memory"] = str(memory)
         in_memory = records_in_memory(memory, len(columns) - len(asked.unread), jobs)
         if isinstance(records, CsvFile):
             raise StudyError(f"--memory is for Parquet files, and {records.name} is none: write it as one")
         if len(records) > in_memory:
-            return _load_large(records, asked, about, in_memory, Path(bins or f"{records.name}-{BINS}"))
-    return _study_data(records.read(without=asked.unread), asked=asked, about=about)
+            return load_large(
+                _large_source(records, asked, build, in_memory, f"--memory {memory}"),
+                Path(bins or f"{records.name}-{BINS}"),
+            )
+    return build(records.read(without=asked.unread))
 
 
-class _Asked(NamedTuple):
+class Asked(NamedTuple):
     """What is asked for: the options of `load_data` that results depend on."""
 
     target: str
@@ -348,23 +353,15 @@ class _Asked(NamedTuple):
         return [name for name in self.drop if name not in mentioned]
 
 
-class _About(NamedTuple):
-    """What is known of records besides what is in them."""
-
-    name: str
-    path: str
-    memory: str | int | None
-
-
-def _load_large(records: Dataset, asked: _Asked, about: _About, in_memory: int, folder: Path) -> StudyData:
-    """Return a sample of the records, with all others on disk."""
+def _large_source(records: Dataset, asked: Asked, build: Build, in_memory: int, memory: str) -> Source:
+    """Return where a sample of the records comes from, with all others on disk."""
     share = as_float(asked.test)
     of_file = share is None and Path(asked.test).exists()
     for given, what in ((asked.time, "--time"), (asked.after, "--after"), (of_file, f"--test {asked.test}")):
         if given:
             raise StudyError(
                 f"{what} needs all records in memory, and there are {len(records):,}, of which {in_memory:,} go into "
-                f"--memory {about.memory}: leave one of them out"
+                f"{memory}: leave one of them out"
             )
     above, n_above = None, 0
     if share is None:
@@ -376,12 +373,12 @@ def _load_large(records: Dataset, asked: _Asked, about: _About, in_memory: int, 
         others = [column for column in records.columns if column != condition.name]
         n_above = sum(int(above(batch).sum()) for batch in records.batches(BATCH, without=others))
 
-    build = partial(_study_data, asked=asked, about=about)
-    parts = Parts(len(records), in_memory, share, n_above)
-    return load_large(Source(records, asked.unread, asked.groups, above, parts, build, asked._asdict()), folder)
+    return Source(records, asked, above, Parts(len(records), in_memory, share, n_above), build)
 
 
-def _study_data(frame: pl.DataFrame, tested: Indices | None = None, *, asked: _Asked, about: _About) -> StudyData:
+def _study_data(
+    frame: pl.DataFrame, tested: Indices | None = None, *, asked: Asked, name: str, source: dict[str, str]
+) -> StudyData:
     """Return the data of a study of records in memory, of which some may have been drawn to test on."""
     target, groups, time = asked.target, asked.groups, asked.time
     frame, notes = tidy(frame)
@@ -389,7 +386,7 @@ def _study_data(frame: pl.DataFrame, tested: Indices | None = None, *, asked: _A
         for note in notes:
             if note.startswith(f"column {target!r} is left out"):
                 raise StudyError(f"--target {target!r}: {note}")
-        raise StudyError(f"--target {target!r}: {about.name} has no such column{did_you_mean(target, frame.columns)}")
+        raise StudyError(f"--target {target!r}: {name} has no such column{did_you_mean(target, frame.columns)}")
     frame, held_out = hold_out(frame, asked.test, tested)
     is_positive, labels = classes_of(frame.get_column(target), target, asked.positive)
     classes = (label_of(labels[0]), label_of(labels[1]))
@@ -408,14 +405,13 @@ def _study_data(frame: pl.DataFrame, tested: Indices | None = None, *, asked: _A
     if after_costs is not None and (n := after_costs.n_unknown(is_positive)):
         notes.append(f"the cost of {n:,} records is not known afterwards either: they are judged by its estimate")
     no_features = {target, *asked.drop, *asked.after, *by}
-    features = _features(frame.drop(no_features, strict=False), about.name, asked.allow, checks)
+    features = _features(frame.drop(no_features, strict=False), name, asked.allow, checks)
     if not features.width:
-        raise StudyError(f"{about.name} has no features: besides {target!r}, no column is left to learn from")
+        raise StudyError(f"{name} has no features: besides {target!r}, no column is left to learn from")
     needed, features = _with_dates(frame, features, time)
     settled = asked._replace(positive=classes[1])._asdict()
-    given = {} if about.memory is None else {"memory": about.memory}
     data = StudyData(
-        name=about.name,
+        name=name,
         frame=features,
         positive=is_positive,
         classes=classes,
@@ -423,8 +419,8 @@ def _study_data(frame: pl.DataFrame, tested: Indices | None = None, *, asked: _A
         test_rows=held_out.rows,
         test_fraction=held_out.fraction,
         info={
-            "data": about.name,
-            "source": {"path": about.path, **settled, **given},
+            "data": name,
+            "source": source | settled,
             **{name: settled[name] for name in TOLD},
             "classes": list(classes),
             "test": held_out.description if time is None or held_out.rows is not None else "the latest records",

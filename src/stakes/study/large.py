@@ -43,9 +43,9 @@ from stakes.table import table_of
 from stakes.tree.binning import Binning
 
 if TYPE_CHECKING:
-    from stakes.study.data import StudyData
+    from stakes.study.data import Asked, StudyData
 
-__all__ = ["Parts", "Training", "bytes_of", "load_large", "opened", "records_in_memory", "reopened"]
+__all__ = ["Build", "Parts", "Training", "bytes_of", "load_large", "opened", "records_in_memory", "reopened"]
 
 # What is in the folder besides the pool.
 ABOUT, FRAME, ARRAYS = BINS_MARK, "records.arrow", "records.npz"
@@ -131,29 +131,30 @@ class Training:
         return Pool.open(self.folder)
 
 
+# Makes the data of a study of the records in memory, given which of them are for testing.
+Build = Callable[..., "StudyData"]
+
+
 class Source(NamedTuple):
     """Where records come from, and what is asked about them."""
 
     records: Dataset
-    unread: list[str]
-    groups: str | None
+    asked: Asked
     above: Callable[[pl.DataFrame], Bools] | None  # which records are for testing, where a column says so
     parts: Parts
-    # Makes the data of a study of the records in memory, given which of them are for testing.
-    build: Callable[[pl.DataFrame, Indices | None], StudyData]
-    options: dict[str, Any]  # everything that results depend on
+    build: Build
 
     def key(self) -> str:
         """Return a digest of the options, and of the names, sizes and times of the files."""
         files = [(part.path, *_stat(part.path)) for part in self.records.parts]
-        told = json.dumps([stakes.__version__, files, self.options], sort_keys=True, default=str)
+        told = json.dumps([stakes.__version__, files, self.asked._asdict()], sort_keys=True, default=str)
         return hashlib.sha256(told.encode()).hexdigest()
 
     def batches(self) -> Iterator[tuple[pl.DataFrame, Indices, int]]:
         """Yield some records at a time, with the parts that they are in and the number of the first."""
         first = 0
-        for batch in self.records.batches(BATCH, without=self.unread):
-            groups = None if self.groups is None else batch.get_column(self.groups)
+        for batch in self.records.batches(BATCH, without=self.asked.unread):
+            groups = None if self.asked.groups is None else batch.get_column(self.asked.groups)
             above = None if self.above is None else self.above(batch)
             yield batch, self.parts.of(first, len(batch), groups, above), first
             first += len(batch)
