@@ -72,23 +72,17 @@ def identity(column: pl.Series) -> str | None:
             return "its texts are different in all records, like names"
         if n >= 20 and different >= NEARLY_ALL * n:
             return f"{different:,} of its {n:,} texts are different, like names"
-        return _by_name(different, n) if named else None
-    whole = values.dtype.is_integer() or (values.dtype.is_float() and bool((values == values.round()).all()))
-    if not whole:
+    elif not (values.dtype.is_integer() or (values.dtype.is_float() and bool((values == values.round()).all()))):
         return None
-    reach = float(values.max()) - float(values.min()) + 1.0  # type: ignore[arg-type]
-    if different == len(column):
+    elif different == len(column):
+        reach = float(values.max()) - float(values.min()) + 1.0  # type: ignore[arg-type]
         if named or reach == n:
             return "it numbers the records"
         if n >= 20 and values.is_sorted():
             return "its numbers are all different and increase from row to row"
         if n * n / (2.0 * reach) > PAIRS:
             return f"its {n:,} whole numbers are all different, though they are of a range of {reach:,.0f}"
-    return _by_name(different, n) if named else None
-
-
-def _by_name(different: int, n: int) -> str | None:
-    if different >= MANY or different >= n / 2:
+    if named and (different >= MANY or different >= n / 2):
         return f"it tells records apart, by its name and its {different:,} values"
     return None
 
