@@ -145,10 +145,12 @@ class Dataset:
         """The names of the columns: those of the files, and then those that folders stand for."""
         return list(dict.fromkeys([name for own in self._schemas for name in own] + list(self._of_folders)))
 
-    def types(self, columns: Iterable[str]) -> dict[str, Any]:
-        """Return one type for each column, or say which two files disagree."""
-        found = {}
-        for name in columns:
+    def _types(self, without: Iterable[str]) -> dict[str, Any]:
+        """Return one type for each column, but for some, or say which two files disagree."""
+        found, left_out = {}, set(without)
+        for name in self.columns:
+            if name in left_out:
+                continue
             agreed, of_first = None, self.parts[0]
             for part, own in zip(self.parts, self._schemas, strict=True):
                 if name not in own and name not in part.values:
@@ -172,13 +174,9 @@ class Dataset:
     def __len__(self) -> int:
         return sum(part.n_records for part in self.parts)
 
-    def _kept(self, without: Iterable[str]) -> dict[str, Any]:
-        left_out = set(without)
-        return self.types(name for name in self.columns if name not in left_out)
-
     def read(self, without: Iterable[str] = ()) -> pl.DataFrame:
         """Return all records, but for some columns."""
-        types = self._kept(without)
+        types = self._types(without)
         frames = []
         for part in self.parts:
             with readable(part.path):
@@ -188,7 +186,7 @@ class Dataset:
 
     def batches(self, size: int, without: Iterable[str] = (), only: int | None = None) -> Iterator[pl.DataFrame]:
         """Return the records some at a time, but for some columns, in the order of the files; or those of one file."""
-        types = self._kept(without)
+        types = self._types(without)
         for part in self.parts if only is None else [self.parts[only]]:
             with readable(part.path):
                 records = part.scan(types, self._of_folders)
