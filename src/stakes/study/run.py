@@ -10,6 +10,7 @@ records, and what its decision chooses is chosen on all out-of-fold scores.
 from __future__ import annotations
 
 import warnings
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -203,11 +204,12 @@ def run_unit(data: StudyData, config: Config, unit: Unit) -> UnitResult:
     # A model that is trained on no learning record judges them all.
     whole = fit_unit(config, unit, trained_by) if prepared.training is not None else None
     for k in range(len(folds)):
-        run.read(fit_unit(config, unit, trained_by, folds.trained(k)) if whole is None else whole, k)
+        model = fit_unit(config, unit, trained_by, folds.trained(k)) if whole is None else whole
+        run.read(model, OUT_OF_FOLD, folds.judged(k))
     if unit.repeat:
         return UnitResult(run.table(), None)
     whole = fit_unit(config, unit, trained_by) if whole is None else whole
-    run.read_test(whole)
+    run.read(whole, TEST)
     return UnitResult(run.table(), whole)
 
 
@@ -220,39 +222,22 @@ class _Run:
         self.folds = folds
         self.prepared = {setting: prepared.priced(setting) for setting in unit.decision_costs}
         self.decisions: list[Decision] = []
-        self.parts: dict[str, list[Readings]] = {setting: [] for setting in self.prepared}
-        self.test: dict[str, Readings] = {}
+        self.readings: dict[tuple[str, str], list[Readings]] = defaultdict(list)  # by part and setting
         self.paid: dict[str, Paid] = {}
 
-    def read(self, model: Any, k: int) -> None:
-        """Read the records of a fold by the model of the fold."""
+    def read(self, model: Any, part: str, rows: Indices | None = None) -> None:
+        """Read records of a part by a model that was not trained on them."""
         self.decisions = self.decisions or self._wanted(model)
-        self._pay(OUT_OF_FOLD, model, self.folds.judged(k))
-        for setting, parts in self.parts.items():
-            parts.append(self._read(model, self.prepared[setting].learning, self.folds.judged(k)))
-
-    def read_test(self, model: Any) -> None:
-        """Read the test records by the model that is trained on all learning records."""
-        self._pay(TEST, model)
-        self.test = {s: self._read(model, prepared.test) for s, prepared in self.prepared.items()}
-
-    def _read(self, model: Any, records: Records, rows: Indices | None = None) -> Readings:
-        known = records.known if rows is None else records.known[rows]
-        X = features_for(self.unit.method, records, rows)
-        readings: Readings = model.read(self.decisions, X, fp_cost=known.fp, fn_cost=known.fn)
-        return readings
-
-    def _pay(self, part: str, model: Any, rows: Indices | None = None) -> None:
-        """Count what records pay for features, where these have prices."""
-        if self.config.feature_costs is None:
-            return
-        prepared = next(iter(self.prepared.values()))
-        records = prepared.test if part == TEST else prepared.learning
-        if part not in self.paid:
-            costs = FeatureCosts.of(self.config.feature_costs, records.X.binning.names_)
-            self.paid[part] = Paid(costs, self.decisions, len(records))
-        X = features_for(self.unit.method, records, rows)
-        self.paid[part].add(model, X, np.arange(len(records)) if rows is None else rows)
+        for setting, prepared in self.prepared.items():
+            records = prepared.test if part == TEST else prepared.learning
+            known = records.known if rows is None else records.known[rows]
+            X = features_for(self.unit.method, records, rows)
+            self.readings[part, setting].append(model.read(self.decisions, X, fp_cost=known.fp, fn_cost=known.fn))
+        if self.config.feature_costs is not None:
+            if part not in self.paid:
+                costs = FeatureCosts.of(self.config.feature_costs, records.X.binning.names_)
+                self.paid[part] = Paid(costs, self.decisions, len(records))
+            self.paid[part].add(model, X, np.arange(len(records)) if rows is None else rows)
 
     def _wanted(self, model: Any) -> list[Decision]:
         offered = [option.decision for option in decisions_for(model)]
@@ -273,8 +258,9 @@ class _Run:
         judged = self.folds.all_judged
         prepared, fold = self.prepared[setting], self.folds.fold[judged]
         records = prepared.learning.with_features(None).take(judged)
-        readings = Readings.join(self.parts[setting], [np.flatnonzero(fold == k) for k in range(len(self.folds))])
-        tested = Read(self.test[setting], prepared.test) if setting in self.test else None
+        rows = [np.flatnonzero(fold == k) for k in range(len(self.folds))]
+        readings = Readings.join(self.readings[OUT_OF_FOLD, setting], rows)
+        tested = next((Read(test, prepared.test) for test in self.readings[TEST, setting]), None)
         method, family = self.unit.method, family_of(self.unit.method)
         by_cost = [decision.member != "label" and family != "boosting" for decision in self.decisions]
         about = {
@@ -285,7 +271,7 @@ class _Run:
             "train_costs": self.unit.train_costs,
             "tree": self.unit.tree,
             "decision_costs": setting,
-            **self._for_teams(readings, self.test.get(setting)),
+            **self._for_teams(readings, tested and tested.readings),
         }
         paid = {part: paid.per_record for part, paid in self.paid.items()}
         return make_table(about, self.decisions, Read(readings, records), fold, self.config, test=tested, paid=paid)
