@@ -28,7 +28,8 @@ def model_card(summary: Summary) -> list[tuple[str, Facts]]:
         "What was looked at": _checks(summary),
         "Limits": _limits(summary),
     }
-    return [(heading, facts) for heading, facts in parts.items() if facts]
+    told = {heading: [(name, value) for name, value in facts if value] for heading, facts in parts.items()}
+    return [(heading, facts) for heading, facts in told.items() if facts]
 
 
 def _purpose(summary: Summary) -> Facts:
@@ -53,9 +54,9 @@ def _data(summary: Summary) -> Facts:
         ("Features", f"{q['n_features']:,}"),
         ("Learning records", f"{q['n_learning']:,}"),
         ("Test records", f"{q['n_test']:,} ({q['test']})" if q["test"] else f"{q['n_test']:,}"),
+        ("Records of one group stay together", q["groups"]),
+        ("Ordered in time by", q["time"]),
     ]
-    divided = {"Records of one group stay together": q["groups"], "Ordered in time by": q["time"]}
-    facts += [(name, value) for name, value in divided.items() if value]
     # Where the data were looked at, the notes are among what was seen.
     return facts if summary.get("checks") else [*facts, *(("Note", note) for note in q["notes"])]
 
@@ -72,13 +73,13 @@ def _costs(summary: Summary) -> Facts:
     if chosen is not None:
         follows = "decisions change with them, without training" if chosen["follows_costs"] else "run the study again"
         facts.append(("When costs change", follows))
-    return [(name, value) for name, value in facts if value is not None]
+    return facts
 
 
 def _protocol(summary: Summary) -> Facts:
     q = summary["question"]
     judged = "by models that were trained on earlier ones" if q["time"] else "by models that were not trained on it"
-    facts = [
+    return [
         ("Judged", f"each learning record {judged}, and by thresholds that were chosen without it; {q['folds']} folds"),
         ("Compared by", measure_of(q["measure"]).words),
         ("Tried", f"{count(q['n_methods'], 'method')}, {count(q['n_ensembles'], 'ensemble')}"),
@@ -92,7 +93,6 @@ def _protocol(summary: Summary) -> Facts:
         ("Seed", f"{q['seed']}"),
         ("Version", f"stakes {summary['version']}"),
     ]
-    return [(name, value) for name, value in facts if value]
 
 
 def _figures(summary: Summary) -> Facts:
@@ -143,4 +143,4 @@ def _limits(summary: Summary) -> Facts:
         "Could not be trained": ", ".join(q["not_trained"]),
         "Groups of people": "whether the model errs more on some than on others was not looked at",
     }
-    return [(name, value) for name, value in facts.items() if value]
+    return list(facts.items())
