@@ -60,8 +60,7 @@ class Store:
 
     def __init__(self, directory: Path, config: dict[str, Any]) -> None:
         self.directory = directory
-        self.config: dict[str, Any] = json.loads(json.dumps(config))
-        self._config_text = json.dumps(self.config, indent=1, sort_keys=True)
+        self._config_text = json.dumps(config, indent=1, sort_keys=True)
 
     @contextmanager
     def opened(self) -> Iterator[Store]:
@@ -83,7 +82,7 @@ class Store:
             raise StudyError(f"cannot write to {self.directory}: {error.strerror or error}; {GOES_ON}") from error
 
     def _check_config(self) -> None:
-        path = self.directory / CONFIG
+        path, asked = self.directory / CONFIG, json.loads(self._config_text)
         if not path.exists():
             write_atomically(path, self._config_text.encode())
             return
@@ -93,7 +92,7 @@ class Store:
             found = None
         if not isinstance(found, dict):
             raise StudyError(f"{path} cannot be read: remove {self.directory}, or choose another --out")
-        changed = sorted(key for key in {*found, *self.config} if found.get(key) != self.config.get(key))
+        changed = sorted(key for key in {*found, *asked} if found.get(key) != asked.get(key))
         if changed:
             raise StudyError(
                 f"{self.directory} holds a study with another {' and '.join(changed)}: choose another --out, or repeat "
