@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from stakes._typing import Bools, Floats, Indices
 from stakes.delivered import Decided, DeliveredClassifier
-from stakes.measures import amounts
+from stakes.measures import sums_of
 from stakes.records import Records
 
 __all__ = ["playable"]
@@ -38,9 +38,7 @@ def playable(model: DeliveredClassifier, test: Records, *, most: float, seed: in
     some = Decided(decided.positive[rows], decided.score[rows], decided.threshold[rows], decided.probability[rows])
     fp, fn = part.known.arrays(rows.size)
     critical = _critical(model, part, some)
-    amount = amounts(test.positive, test.costs)
-    all_fn, all_fp = amount[:, 2].sum(), amount[:, 3].sum()
-    found, alarms, saved, wasted = amount[decided.positive, :4].sum(axis=0)
+    sums = sums_of(decided.positive[None], test.positive, test.costs)
     share = np.bincount(test.positive, minlength=2) / np.maximum(np.bincount(part.positive, minlength=2), 1)
     return {
         "n": len(test),
@@ -50,13 +48,13 @@ def playable(model: DeliveredClassifier, test: Records, *, most: float, seed: in
         "thresholds": np.quantile(decided.threshold, [0.05, 0.95]).tolist(),
         "weight": {"negative": float(share[0]), "positive": float(share[1])},
         "totals": {
-            "nothing": float(all_fn),
-            "everything": float(all_fp),
-            "missed": float(all_fn - saved),
-            "wasted": float(wasted),
-            "found": int(found),
-            "alarms": int(alarms),
-            "positives": int(test.positive.sum()),
+            "nothing": float(sums.all_fn),
+            "everything": float(sums.all_fp),
+            "missed": float(sums.all_fn - sums.found[0]),
+            "wasted": float(sums.wasted[0]),
+            "found": int(sums.true_positives[0]),
+            "alarms": int(sums.false_positives[0]),
+            "positives": int(sums.positives),
         },
         "positive": _packed(part.positive, "u1"),
         "probability": _packed(np.clip(some.probability, 0.0, 1.0), "<f4"),
