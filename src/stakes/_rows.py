@@ -11,7 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 from scipy import sparse
 
-__all__ = ["append_rows", "as_table", "fresh_index", "is_sparse", "parts", "take_columns", "take_rows"]
+__all__ = ["append_rows", "as_array", "as_table", "fresh_index", "is_sparse", "parts", "take_columns", "take_rows"]
 
 # What is computed in passing of so many records stays in the cache.
 RECORDS_PER_PART = 1 << 15
@@ -36,8 +36,12 @@ def as_table(X: Any) -> Any:
     wrapped = nw.from_native(X, eager_only=True, allow_series=True, pass_through=True)
     if isinstance(wrapped, nw.DataFrame | nw.Series) or is_sparse(X):
         return wrapped
+    return as_array(X)
+
+
+def as_array(X: Any) -> NDArray[Any]:
+    """Return lists and the like as an array: one text among numbers would make them all text, and leaves them alone."""
     array = np.asarray(X)
-    # A list of records with text in some columns becomes all text in numpy; keep the values as they are.
     return np.asarray(X, dtype=object) if array.dtype.kind in "US" and not isinstance(X, np.ndarray) else array
 
 

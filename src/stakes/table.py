@@ -15,7 +15,7 @@ import polars as pl
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_array, validate_data
 
-from stakes._rows import is_sparse
+from stakes._rows import as_array, is_sparse
 from stakes._typing import Floats, Indices
 from stakes.exceptions import ColumnTypeWarning
 
@@ -92,9 +92,7 @@ def check_table(X: Any) -> Any:
         fetch = FETCH.get(type(X).__module__.split(".")[0].lstrip("_"), "collect()")
         raise TypeError(f"X is a {type(X).__name__}, whose records are not there yet: give X.{fetch}")
     if not hasattr(X, "shape") or isinstance(X, memoryview):
-        given, X = X, np.asarray(X)
-        if X.dtype.kind in "US":  # one text among numbers makes them all text: tell them apart again
-            X = np.asarray(given, dtype=object)
+        X = as_array(X)
     if is_sparse(X) and X.format not in ("csr", "csc"):
         X = X.tocsr()
     if len(X.shape) == 0:
