@@ -39,6 +39,13 @@ def measured(decided: Any, name: str) -> Any:
     return MEASURES[name].of_sums(sums_of(outcome, positive, Costs(fp=fp, fn=fn)))
 
 
+@pytest.mark.parametrize("name", ["cost", "profit", "savings", "f1"])
+def test_studies_tell_totals_per_record(decided: tuple[Any, Any, Any, Any], name: str) -> None:
+    outcome, positive, fp, fn = decided
+    told = MEASURES[name].figure(sums_of(outcome, positive, Costs(fp=fp, fn=fn)))
+    np.testing.assert_allclose(told, measured(decided, name) / (N if name in ("cost", "profit") else 1))
+
+
 def test_to_act_on_none_is_cheaper_in_one_case_and_to_act_on_all_in_the_other() -> None:
     cases = [decisions(seed) for seed in (0, 1)]
     assert [fn[positive].sum() < fp[~positive].sum() for _, positive, fp, fn in cases] == [True, False]

@@ -107,6 +107,8 @@ class Measure:
     of_scores: Callable[[Bools, Floats], float] | None = None  # of the classes and one vector of scores
     higher_is_better: bool = True
     needs_costs: bool = False  # whether it means something only where costs are known
+    is_total: bool = False  # whether it adds up over records: where records differ in number, it is given per record
+    ranks_like_cost: bool = False  # whether it ranks models as their cost does, on any records
     compares: bool = True  # whether models can be compared by it: not by how much they act, for instance
     write: Callable[[float | None], str] = score  # a value of it, as text
 
@@ -115,11 +117,17 @@ class Measure:
         """The words as a heading."""
         return self.words[:1].upper() + self.words[1:]
 
+    def figure(self, sums: Sums) -> Floats:
+        """Return what a study tells of decisions: per record where the measure is a total."""
+        assert self.of_sums is not None
+        return self.of_sums(sums) / (sums.positives + sums.negatives if self.is_total else 1.0)
+
 
 # Read by the study, the command, the report and the documentation. To add a measure: a function under `measure`.
 MEASURES: dict[str, Measure] = {}
 
-MONEY: dict[str, Any] = {"needs_costs": True, "write": money}
+MONEY: dict[str, Any] = {"needs_costs": True, "is_total": True, "write": money}
+LIKE_COST: dict[str, Any] = {"ranks_like_cost": True}
 SHARE_OF_MONEY: dict[str, Any] = {"needs_costs": True, "write": percent}
 SHARE_OF_RECORDS: dict[str, Any] = {"compares": False, "write": percent}
 
@@ -135,21 +143,24 @@ def measure(words: str, meaning: str, *, of: str = "of_sums", **facts: Any) -> C
     return add
 
 
-@measure("cost", "what the mistakes cost together, the lower the better", higher_is_better=False, **MONEY)
+@measure("cost", "what the mistakes cost together, the lower the better", higher_is_better=False, **MONEY, **LIKE_COST)
 def cost(s: Sums) -> Floats:
     """Return the total cost of the mistakes, and of features."""
     return s.all_fn - s.found + s.wasted + s.paid
 
 
 @measure(
-    "savings", "the share saved of what the cheaper of doing nothing and acting on everything costs", **SHARE_OF_MONEY
+    "savings",
+    "the share saved of what the cheaper of doing nothing and acting on everything costs",
+    **SHARE_OF_MONEY,
+    **LIKE_COST,
 )
 def savings(s: Sums) -> Floats:
     """Return the share saved of the cost of the cheaper of doing nothing and acting on everything."""
     return savings_of(cost(s), *sorted((s.all_fn, s.all_fp)))
 
 
-@measure("profit", "what acting brings in over doing nothing", **MONEY)
+@measure("profit", "what acting brings in over doing nothing", **MONEY, **LIKE_COST)
 def profit(s: Sums) -> Floats:
     """Return what acting brings in over doing nothing."""
     return s.found - s.wasted - s.paid
@@ -161,7 +172,7 @@ def roi(s: Sums) -> Floats:
     return share_of(profit(s), s.spent + s.paid)
 
 
-@measure("cost avoided", "the share avoided of what doing nothing costs", **SHARE_OF_MONEY)
+@measure("cost avoided", "the share avoided of what doing nothing costs", **SHARE_OF_MONEY, **LIKE_COST)
 def cost_reduction(s: Sums) -> Floats:
     """Return the share saved of the cost of doing nothing (Cost%)."""
     return savings_of(cost(s), s.all_fn, s.all_fp)

@@ -6,6 +6,15 @@ import subprocess
 import sys
 import textwrap
 from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stakes.datasets import make_churn
+from stakes.measures import MEASURES, MONEY, Sums, cost, measure
+from stakes.study import Study, StudyData, StudyResult
+from stakes.study.advice import advise
+from stakes.study.words import figure_words
 
 # A script, as a user has one: its classes are in no module that a worker could import.
 SCRIPT = """
@@ -57,3 +66,41 @@ def test_rules_samplers_and_measures_of_a_script_are_known_to_all_processes(tmp_
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[-1] == "['forgiving', 'lgbm', 'lr', 'roots-bg'] {}"
     assert (tmp_path / "forgiving.skops").exists()
+
+
+def studied(out: Path, by: str) -> StudyResult:
+    made = make_churn(300, random_state=0)
+    data = StudyData(
+        name="churn",
+        frame=made.frame,
+        positive=made.target == 1,
+        classes=("no", "yes"),
+        costs=made.costs,
+        test_rows=None,
+        test_fraction=0.3,
+        info={"target": "churn", "positive": "yes", "fp_cost": None, "fn_cost": None, "notes": []},
+    )
+    less: dict[str, Any] = {"trees": 3, "folds": 2, "repeats": 2, "metacost": "none", "teams": False, "jobs": 1}
+    return Study(data, out=out / by, methods="rf", measure=by, **less).run()
+
+
+@pytest.mark.parametrize("like_cost", [False, True])
+def test_a_registered_total_is_told_per_record_as_cost_is(like_cost: bool, tmp_path: Path) -> None:
+    @measure("loss", "what mistakes cost twice", higher_is_better=False, ranks_like_cost=like_cost, **MONEY)
+    def loss(s: Sums) -> Any:
+        return 2 * cost(s)
+
+    try:
+        own, known = (studied(tmp_path, by) for by in ("loss", "cost"))
+        chosen, expected = own.summary["chosen"], known.summary["chosen"]
+        assert chosen["name"] == expected["name"]
+        assert chosen["description"] == expected["description"]
+        for name in ("out_of_fold", "test"):
+            assert chosen[name] == pytest.approx(2 * expected[name], rel=1e-5)
+        for end in ("value", "low", "high"):
+            assert chosen["expected"][end] == pytest.approx(2 * expected["expected"][end], rel=1e-5)
+        assert " per record (90% sure" in advise(own.summary).expected
+        assert figure_words(MEASURES["loss"]) == "loss per record"
+        assert "Loss, per record, on test records" in (own.directory / "report.html").read_text()
+    finally:
+        del MEASURES["loss"]

@@ -94,7 +94,7 @@ def _expected(summary: Summary) -> str:
         total = money(1000 * expected["value"])
         what = "its mistakes" if chosen.get("paid") is None else "its mistakes and features"
         return f"On new records {what} are expected to cost {value} per record {between}, {total} per 1,000."
-    per = " per record" if measure.name == "profit" else ""
+    per = " per record" if measure.is_total else ""
     return f"On new records it is expected to reach {measure.words} of {value}{per} {between}."
 
 

@@ -29,7 +29,6 @@ __all__ = [
     "OUT_OF_FOLD",
     "PARTS",
     "TEST",
-    "TOTALS",
     "cut_of",
     "decision_of",
     "figures",
@@ -49,8 +48,6 @@ PARTS = (OUT_OF_FOLD, TEST)
 DECISION = tuple(field.name for field in fields(Decision))
 # What tells one model from another; its repeats are averaged.
 IDENTITY = ("method", "name", "family", "train_costs", "tree", "decision_costs", *DECISION, "description")
-# Totals are given per record.
-TOTALS = ("cost", "profit")
 
 
 def measures_of(measure: str) -> list[str]:
@@ -88,13 +85,8 @@ def schema(measure: str) -> dict[str, Any]:
 
 def figures(part: str, sums: Sums, measure: str) -> dict[str, Floats]:
     """Return all measures of decisions on a part, by column; those of scores are left to the caller."""
-    n = sums.positives + sums.negatives
-    found = {}
-    for name in measures_of(measure):
-        of_sums = MEASURES[name].of_sums
-        if of_sums is not None:
-            found[f"{part}_{name}"] = of_sums(sums) / (n if name in TOTALS else 1.0)
-    return found
+    names = [name for name in measures_of(measure) if MEASURES[name].of_sums is not None]
+    return {f"{part}_{name}": MEASURES[name].figure(sums) for name in names}
 
 
 def decision_of(row: dict[str, Any]) -> Decision:

@@ -9,18 +9,16 @@ import numpy as np
 import polars as pl
 
 from stakes._typing import Bools, Floats, Ints
-from stakes.measures import MEASURES, amounts, sums_of
+from stakes.measures import MEASURES, Measure, amounts, sums_of
 from stakes.records import Records
 from stakes.study.choice import AnyLoss, Bootstrap, Choice, MeanLoss, Rule, blocks, choose
-from stakes.study.columns import OUT_OF_FOLD, TOTALS, unpack
+from stakes.study.columns import OUT_OF_FOLD, unpack
 from stakes.study.leaderboard import ranked, rivals, trained
 from stakes.study.plan import Config
 from stakes.study.words import decision_words, model_words
 
 __all__ = ["Estimate", "Recommendation", "drawn_figures", "recommend"]
 
-# Measures that rank models as costs do, on any records.
-BY_COST = ("cost", "profit", "savings", "cost_reduction")
 # More candidates than these are as good as never chosen.
 MOST = 4000
 # So many models have their difference to the best worked out.
@@ -98,31 +96,29 @@ def _candidates(known: pl.DataFrame, records: Records, config: Config, block: In
     repeats = max(len(p) for p in packed)
     each = [unpack([p[min(r, len(p) - 1)] for p in packed], n) for r in range(repeats)]
     rows = np.tile(np.arange(n), repeats)
-    measure = "cost" if config.measure in BY_COST else config.measure
+    ranked = "cost" if MEASURES[config.measure].ranks_like_cost else config.measure
     sign = -1 if config.higher_is_better else 1
     paid = known[f"{OUT_OF_FOLD}_paid"].to_numpy()
-    return _losses(measure, sign, np.concatenate(each, axis=1), records.take(rows), block[rows], paid)
+    return _losses(MEASURES[ranked], sign, np.concatenate(each, axis=1), records.take(rows), block[rows], paid)
 
 
 def _losses(
-    measure: str, factor: float, outcomes: Bools, records: Records, block: Ints, paid: Floats
+    measure: Measure, factor: float, outcomes: Bools, records: Records, block: Ints, paid: Floats
 ) -> MeanLoss | AnyLoss:
     """Return models whose loss is their cost per record, or another measure times a factor."""
-    if measure == "cost":
+    if measure.name == "cost":
         return MeanLoss(outcomes, records.positive, records.costs, block, paid)
-    of_sums = MEASURES[measure].of_sums
-    assert of_sums is not None
     amount = amounts(records.positive, records.costs)
-    return AnyLoss(outcomes, amount, block, lambda sums: factor * of_sums(sums), paid)
+    return AnyLoss(outcomes, amount, block, lambda sums: factor * measure.figure(sums), paid)
 
 
 def _figures(losses: Floats, records: Records, config: Config) -> Estimate:
     """Return what losses are in terms of the measure, the interval in increasing order."""
     measure, n = MEASURES[config.measure], len(records)
-    if config.measure in BY_COST and measure.of_sums is not None:
+    if measure.ranks_like_cost:
         sums = sums_of(np.zeros((1, n), np.bool_), records.positive, records.costs)
         # Of a model with just this cost.
-        found = measure.of_sums(sums._replace(found=sums.all_fn - n * losses)) / (n if measure.name in TOTALS else 1)
+        found = measure.figure(sums._replace(found=sums.all_fn - n * losses))
     else:
         found = -losses if measure.higher_is_better else losses
     value, *ends = found.tolist()
@@ -170,5 +166,4 @@ def drawn_figures(
     """
     rng = np.random.default_rng([seed, FIGURES])
     block = blocks(len(records), rng, groups)
-    factor = 1 / len(records) if measure == "profit" else 1
-    return Bootstrap.of(_losses(measure, factor, outcomes, records, block, paid), rng).drawn.T
+    return Bootstrap.of(_losses(MEASURES[measure], 1.0, outcomes, records, block, paid), rng).drawn.T

@@ -1,6 +1,6 @@
 """What a study found, as plain data: everything that its report shows.
 
-Figures are per record where the measure is a total (cost, profit), on learning records (`out_of_fold`) and on test
+Figures are per record where the measure is a total, on learning records (`out_of_fold`) and on test
 records (`test`). Amounts of money (`money`) are totals on the test records.
 """
 

@@ -8,7 +8,6 @@ from stakes._format import known, percent
 from stakes.catalog import list_methods
 from stakes.decision.wording import in_words
 from stakes.measures import Measure
-from stakes.study.columns import TOTALS
 
 __all__ = ["decision_words", "figure_words", "interval_of", "model_words", "row_words", "tree_words"]
 
@@ -57,7 +56,7 @@ def row_words(row: dict[str, Any], measure: Measure) -> tuple[str, str, str, str
 
 def figure_words(measure: Measure) -> str:
     """Return what the figures of a leaderboard are."""
-    return f"{measure.words} per record" if measure.name in TOTALS else measure.words
+    return f"{measure.words} per record" if measure.is_total else measure.words
 
 
 def interval_of(row: dict[str, Any] | None) -> tuple[float, float] | None:

@@ -12,7 +12,6 @@ import polars as pl
 from stakes._typing import Floats
 from stakes.exceptions import StudyError
 from stakes.measures import MEASURES
-from stakes.study.columns import TOTALS
 from stakes.study.comparison.components import Component, components_of
 from stakes.study.comparison.figures import Source, figures_of, read_studies
 from stakes.study.comparison.statistics import (
@@ -130,7 +129,7 @@ def compare(
     2
     """
     # Amounts of different data sets are not of the same money, or of as many records.
-    comparable = [name for name, known in MEASURES.items() if known.compares and name not in TOTALS]
+    comparable = [name for name, known in MEASURES.items() if known.compares and not known.is_total]
     if measure not in comparable:
         raise StudyError(f"methods cannot be compared by {measure!r}: choose one of {', '.join(comparable)}")
     sources = read_studies([Path(study) for study in studies], measure)
