@@ -279,3 +279,8 @@ def test_a_rule_and_a_sampler_registered_at_run_time_have_names(monkeypatch):
     assert make_classifier("dm-picky-rf").sampling == "picky"
     monkeypatch.undo()
     assert list_methods().names == before
+
+
+def test_single_models_say_that_they_are_simple():
+    simple = [name for name in list_methods().filter(simple=True).names if not name.startswith("mc-")]
+    assert simple == ["tree", "cstree", "lr", "lgbm"]

@@ -95,6 +95,8 @@ class Method:
         Whether the costs of the records to be predicted are needed.
     make : Make
         Makes the classifier from parameters.
+    simple : bool
+        Whether it is a single model: among models that are as good, studies prefer it to ensembles.
 
     Examples
     --------
@@ -113,6 +115,7 @@ class Method:
     costs: str = "none"
     needs_costs: bool = False
     make: Make = field(repr=False, compare=False)
+    simple: bool = False
 
 
 class MethodTable(Sequence[Method]):
@@ -218,7 +221,7 @@ _boosting_of_trees = Make(kind=CostBoostClassifier, model=_tree(max_depth=1))
 
 def _trees() -> Iterator[Method]:
     pruned = replace(_tree(pruning="cost_complexity"), decision=IGNORES)
-    yield Method(name="tree", family="tree", description="a single tree, pruned", make=pruned)
+    yield Method(name="tree", family="tree", description="a single tree, pruned", make=pruned, simple=True)
     yield Method(
         name="cstree",
         family="tree",
@@ -226,6 +229,7 @@ def _trees() -> Iterator[Method]:
         when=("during",),
         costs="record",
         make=_tree(**BY_COST_TREE),
+        simple=True,
     )
 
 
@@ -374,6 +378,7 @@ def _others() -> Iterator[Method]:
         costs="record",
         needs_costs=True,
         make=Make(kind=CostDecisionClassifier, model=Make(kind=rivals.logistic_regression), always=True),
+        simple=True,
     )
     yield by_threshold
     theirs = {"num_leaves": 31, "max_delta_step": 0.0, "reg_lambda": 0.0}
@@ -390,6 +395,7 @@ def _others() -> Iterator[Method]:
             description=words,
             when=when,
             needs_costs="after" in when,
+            simple=name == "lgbm",  # what most people would take in its place
             make=Make(kind=CostGradientBoostingClassifier, own={"objective": objective, **more}),
         )
     for name, kind, words in (

@@ -6,6 +6,7 @@ from typing import Any
 
 import polars as pl
 
+from stakes.catalog import list_methods
 from stakes.measures import MEASURES
 from stakes.study.choice import upper_bound
 from stakes.study.columns import IDENTITY, OUT_OF_FOLD, PARTS, TEST
@@ -41,7 +42,7 @@ def one_row_each(results: pl.DataFrame, config: Config) -> pl.DataFrame:
         pl.col("train_costs") != "none",
         ignore_nulls=False,
     )
-    single = pl.col("method").is_in([*RIVALS, "tree", "cstree"])
+    single = pl.col("method").is_in(list_methods().filter(simple=True).names)
     kind = pl.when(single).then(0).when(pl.col("family") == TEAM_FAMILY).then(2).otherwise(1)
     table = table.sort(kind, "n_tuned", special, maintain_order=True).with_row_index("complexity")
     # Equal decisions on different features differ in what these cost.
