@@ -19,8 +19,26 @@ from sklearn.utils.validation import check_is_fitted
 from stakes.encoded import EncodedClassifier
 from stakes.explain.models import Margins
 
-__all__ = ["PreparedLogisticRegression", "balanced_ensemble", "logistic_regression", "prepared_columns"]
+__all__ = [
+    "OF_IMBALANCED_LEARN",
+    "PreparedLogisticRegression",
+    "balanced_ensemble",
+    "logistic_regression",
+    "prepared_columns",
+]
 
+# What the ensembles of imbalanced-learn consist of.
+OF_IMBALANCED_LEARN = (
+    "imblearn.ensemble._bagging.BalancedBaggingClassifier",
+    "imblearn.ensemble._easy_ensemble.EasyEnsembleClassifier",
+    "imblearn.ensemble._forest.BalancedRandomForestClassifier",
+    "imblearn.ensemble._weight_boosting.RUSBoostClassifier",
+    "imblearn.over_sampling._random_over_sampler.RandomOverSampler",
+    "imblearn.over_sampling._smote.base.SMOTE",
+    "imblearn.over_sampling._smote.base.SMOTENC",
+    "imblearn.pipeline.Pipeline",
+    "imblearn.under_sampling._prototype_selection._random_under_sampler.RandomUnderSampler",
+)
 # Categories of fewer records than this share one column.
 RARE = 10
 

@@ -97,6 +97,8 @@ class Method:
         Makes the classifier from parameters.
     simple : bool
         Whether it is a single model: among models that are as good, studies prefer it to ensembles.
+    trusted : tuple of str
+        The types of other packages in its models that are safe to load from a file, by their full names.
 
     Examples
     --------
@@ -116,6 +118,7 @@ class Method:
     needs_costs: bool = False
     make: Make = field(repr=False, compare=False)
     simple: bool = False
+    trusted: tuple[str, ...] = field(default=(), repr=False)
 
 
 class MethodTable(Sequence[Method]):
@@ -407,6 +410,7 @@ def _others() -> Iterator[Method]:
             name=name,
             family="imbalanced-learn",
             description=f"imbalanced-learn's {words}, for balanced classes",
+            trusted=rivals.OF_IMBALANCED_LEARN,
             make=replace(by_threshold.make, own=IGNORES, model=Make(kind=partial(rivals.balanced_ensemble, kind))),
         )
 

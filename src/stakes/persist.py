@@ -34,6 +34,7 @@ from stakes._regression import AmountRegressor
 from stakes._rivals import PreparedLogisticRegression
 from stakes.bagging import CostBaggingClassifier
 from stakes.boosting import CostBoostClassifier
+from stakes.catalog import list_methods
 from stakes.cost_decision import CostDecisionClassifier
 from stakes.cost_tree import CostTreeClassifier
 from stakes.costs import Costs
@@ -108,16 +109,8 @@ TRUSTED = (
     "collections.OrderedDict",
     "lightgbm.sklearn.LGBMClassifier",
     "lightgbm.sklearn.LGBMRegressor",
-    # The ensembles of imbalanced-learn that studies compare with.
-    "imblearn.ensemble._bagging.BalancedBaggingClassifier",
-    "imblearn.ensemble._easy_ensemble.EasyEnsembleClassifier",
-    "imblearn.ensemble._forest.BalancedRandomForestClassifier",
-    "imblearn.ensemble._weight_boosting.RUSBoostClassifier",
-    "imblearn.over_sampling._random_over_sampler.RandomOverSampler",
-    "imblearn.over_sampling._smote.base.SMOTE",
-    "imblearn.over_sampling._smote.base.SMOTENC",
-    "imblearn.pipeline.Pipeline",
-    "imblearn.under_sampling._prototype_selection._random_under_sampler.RandomUnderSampler",
+    # What the methods of the catalogue have inside.
+    *sorted({name for method in list_methods() for name in method.trusted}),
 )
 # What skops trusts, and compiled code of scikit-learn would take on trust, too: nobody looks at these arrays.
 NOT_CHECKED = tuple(
@@ -198,8 +191,8 @@ def dumps(
     strange = _strange(skops.io.get_untrusted_types(data=content), schema, trusted)
     if strange:
         raise ModelFileError(
-            f"the model has parts of other packages, {', '.join(strange)}: name them in trusted=, here and in load, if "
-            "you know that they are safe to load; or use joblib"
+            f"the model has parts of other packages, {', '.join(strange)}: if you know that they are safe to load, "
+            "name them in trusted=, here and in load, or in the row of the catalogue; or use joblib"
         )
     parts = {new: parts[old] for old, new in arrays.items()} | {SCHEMA: json.dumps(schema).encode()}
     parts[ABOUT] = json.dumps(about | {"digest": _digest(parts, about)}).encode()

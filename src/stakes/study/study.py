@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import time
+import warnings
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from itertools import chain, takewhile
@@ -18,7 +19,7 @@ from threadpoolctl import threadpool_limits
 import stakes
 from stakes._atomic import write_atomically
 from stakes._forks import refuse_if_forked
-from stakes.exceptions import ModelFileError, StudyError
+from stakes.exceptions import ModelFileError, StakesWarning, StudyError
 from stakes.measures import MEASURES
 from stakes.persist import dumps
 from stakes.study.advice import headline
@@ -293,6 +294,7 @@ class Study:
         """
         results: dict[str, pl.DataFrame] = {}
         failed: dict[str, str] = {}
+        unsaved: set[str] = set()
         for unit in self.units:
             found = store.read(unit.key)
             if found is not None:
@@ -306,6 +308,9 @@ class Study:
         in_time = chain(missing[:1], takewhile(lambda _: time.monotonic() <= until, missing[1:]))
         tasks = ((self.config, unit) for unit in in_time)
         for done in Workers(self.jobs, self.dask).map(_run_named, self.data, tasks) if missing else ():
+            if done.unsaved and done.unit.method not in unsaved:  # now, and not at the end: more may be done by then
+                unsaved.add(done.unit.method)
+                warnings.warn(f"{done.unit.method} cannot be delivered: {done.unsaved}", StakesWarning, stacklevel=4)
             if done.failure:
                 failed[done.unit.method] = done.failure
             else:
@@ -324,12 +329,12 @@ class Study:
         written = leaderboard.with_columns(pl.col("same_as").list.join("; "))
         store.write("leaderboard.csv", written.write_csv().encode())
         store.write("summary.json", json.dumps(summary, indent=1).encode())
-        if chosen is not None:
-            store.write("best.skops", findings.model_file(chosen.row, model))
         if "source" in self.data.info:
             store.write("source.json", json.dumps(self.data.info["source"], indent=1).encode())
-        store.keep_models(key for row in findings.shown() for key in findings.delivery.keys(row))
         write_report(store.directory)
+        if chosen is not None:
+            store.write("best.skops", findings.model_file(chosen.row, model))
+        store.keep_models(key for row in findings.shown() for key in findings.delivery.keys(row))
         return StudyResult(results, leaderboard, summary, store.directory)
 
 
@@ -358,6 +363,7 @@ class _Done(NamedTuple):
     model: bytes | None
     seconds: float
     failure: str = ""
+    unsaved: str = ""  # why there is no such file
 
 
 @one_blas_thread
@@ -367,8 +373,9 @@ def _run_named(data: StudyData, config: Config, unit: Unit) -> _Done:
         rows, model = run_unit(data, config, unit)
     except ValueError as error:  # a method may refuse some data, as SMOTE missing numbers: no reason to end a study
         return _Done(unit, pl.DataFrame(), None, time.monotonic() - started, failure=str(error))
+    content, unsaved = None, ""
     try:
         content = None if model is None else dumps(model, validation=True, compress=False)
-    except ModelFileError:  # of a package that model files do not know: it is trained again where it is needed
-        content = None
-    return _Done(unit, rows, content, time.monotonic() - started)
+    except ModelFileError as error:  # of a package that model files do not know: trained again where it is needed
+        unsaved = str(error)
+    return _Done(unit, rows, content, time.monotonic() - started, unsaved=unsaved)
