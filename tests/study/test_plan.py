@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from stakes.boosting.rules import RULES, AdaBoost
 from stakes.datasets import make_churn
+from stakes.exceptions import StudyError
 from stakes.study import Study, StudyData
+from stakes.study import data as data_module
 from stakes.study.plan import Config, plan_units
 
 
@@ -54,3 +57,28 @@ def test_one_method_and_one_setting_need_no_list(tmp_path: Path) -> None:
     )
     assert one.config == listed.config
     assert [unit.method for unit in one.units] == ["urf", "lr", "lgbm"]
+
+
+def test_records_are_divided_once_by_a_study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    counted = dict.fromkeys(("divide", "random_folds"), 0)
+
+    def counting(name: str) -> Any:
+        function = getattr(data_module, name)
+
+        def count(*given: Any) -> Any:
+            counted[name] += 1
+            return function(*given)
+
+        return count
+
+    for name in counted:
+        monkeypatch.setattr(data_module, name, counting(name))
+    data = churn_data()
+    less: dict[str, Any] = {"trees": 2, "folds": 2, "repeats": 2, "metacost": "none", "teams": False, "jobs": 1}
+    Study(data, out=tmp_path, methods="tree", **less).run()
+    assert counted == {"divide": 1, "random_folds": 2}
+    assert data.split(1)[0].tolist() != data.split(0)[0].tolist()
+    assert data.folds(2, repeat=0, seed=0) is not data.folds(2, repeat=1, seed=0)
+    data.check_divisible(2, seed=0)
+    with pytest.raises(StudyError, match="in fold"):
+        data.check_divisible(60, seed=0)

@@ -138,6 +138,11 @@ class StudyData:
     def __len__(self) -> int:
         return self.positive.size
 
+    @cached_property
+    def _divided(self) -> dict[Any, Any]:
+        """The splits and folds that were asked for: a study asks for the same ones again and again."""
+        return {}
+
     def split(self, seed: int) -> tuple[Indices, Indices]:
         """Return the rows to learn from, and the rows to test on.
 
@@ -146,6 +151,12 @@ class StudyData:
         seed : int
             Another seed draws other records, where they are drawn.
         """
+        if seed not in self._divided:
+            self._divided[seed] = self._split(seed)
+        rows: tuple[Indices, Indices] = self._divided[seed]
+        return rows
+
+    def _split(self, seed: int) -> tuple[Indices, Indices]:
         is_test = np.zeros(len(self), np.bool_)
         if self.test_rows is not None:
             is_test[self.test_rows] = True
@@ -171,6 +182,17 @@ class StudyData:
             Which repetition: each has other folds, unless they go by time.
         seed : int
         """
+        asked = (n_folds, repeat, seed)
+        if asked not in self._divided:
+            self._divided[asked] = self._folds(*asked)
+        folds: Folds = self._divided[asked]
+        return folds
+
+    def check_divisible(self, n_folds: int, *, seed: int) -> None:
+        """Raise an error if the test records, or a fold, would lack a class; parameters as in `folds`."""
+        self.folds(n_folds, repeat=0, seed=seed)
+
+    def _folds(self, n_folds: int, repeat: int, seed: int) -> Folds:
         rows, _ = self.split(seed)
         positive = self.positive[rows]
         if self.time is not None:
@@ -434,7 +456,7 @@ def _study_data(
         after=after_costs,
         allow=tuple(asked.allow),
     )
-    learning, tested = data.split(0)  # says so where that cannot be done
+    learning, tested = data.split(0)  # raises StudyError if one of them would lack a class
     data.info["per_day"] = _per_day(frame, time or held_out.column, tested)
     checks += few_records(is_positive[learning], classes)
     notes += map(str, checks)

@@ -246,7 +246,7 @@ class Study:
     def run(self) -> StudyResult:
         """Run what is not yet done, and write and return the results."""
         refuse_if_forked("a study")
-        self.data.folds(self.config.folds, repeat=0, seed=self.config.seed)  # says so where that cannot be done
+        self.data.check_divisible(self.config.folds, seed=self.config.seed)
         checks = look(self.data, self.config.seed)
         refuse_leaks(checks)
         with Store(self.directory, self._fingerprint()).opened() as store:
