@@ -9,8 +9,9 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from inspect import signature
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
 import numpy as np
 import polars as pl
@@ -21,9 +22,11 @@ from stakes import CostBaggingClassifier, Decision, __version__, cli, list_metho
 from stakes.cli import app
 from stakes.datasets import make_churn
 from stakes.delivered import DeliveredClassifier
+from stakes.exceptions import StudyError
 from stakes.persist import save
 from stakes.study.data import load_data
 from stakes.study.display import print_methods
+from stakes.study.plan import Config
 from stakes.study.study import Study
 
 COSTS = ["--fp-cost", "2 * monthly_charges", "--fn-cost", "12 * monthly_charges"]
@@ -132,6 +135,22 @@ def test_options_reach_the_study(here: Path, asked: dict[str, Any]) -> None:
         "feature_costs": None, "time_limit": None, "jobs": None, "dask": None, "out": Path("churn-study"), "seed": 0,
         "progress": "plain",
     }  # fmt: skip
+
+
+def test_the_command_has_the_defaults_of_the_study() -> None:
+    of_study, of_command = (signature(each).parameters for each in (Study, cli.study))
+    both = of_study.keys() & of_command.keys() - {"data", "out", "methods", "train_costs", "progress"}
+    assert len(both) == 15
+    assert {name: of_command[name].default for name in both} == {name: of_study[name].default for name in both}
+
+
+@pytest.mark.parametrize(("option", "least"), [("trees", 1), ("folds", 2), ("repeats", 1), ("seed", 0)])
+def test_the_command_has_the_bounds_of_the_study(option: str, least: int) -> None:
+    info = get_args(get_type_hints(cli.study, include_extras=True)[option])[-1]
+    assert info.min == least
+    assert getattr(Config(**{option: least}), option) == least
+    with pytest.raises(StudyError, match=f"give at least {least}"):
+        Config(**{option: least - 1})
 
 
 def test_a_study_of_class_imbalance_says_what_was_measured(here: Path) -> None:
@@ -337,7 +356,8 @@ BAD: dict[str, tuple[Callable[[], object] | None, list[str], str]] = {
     "no such measure": (None, [*STUDY, "--measure", "joy"], "joy"),
     "a measure of money without costs": (None, [*STUDY[:4], "--measure", "savings"], "needs costs"),
     "no such training costs": (None, [*STUDY, "--train-costs", "some"], "some"),
-    "no limit": (None, [*STUDY, "--max-fpr", "0"], "max_fpr"),
+    "no limit": (None, [*STUDY, "--max-fpr", "0"], "max_fpr is 0.0: give a share above 0 and up to 1"),
+    "a limit too large": (None, [*STUDY, "--max-acted", "2"], "max_acted is 2.0: give a share above 0 and up to 1"),
     "nowhere to write": (None, [*STUDY, "--out", "/proc/nowhere"], "cannot write to /proc/nowhere"),
     "a file in the way": (None, [*STUDY, "--out", "churn.csv"], "cannot write to churn.csv"),
     "no study to report": (None, ["report", "."], "no summary.json"),
@@ -378,7 +398,7 @@ def test_bad_input_gets_one_line_and_leaves_nothing(case: str, here: Path) -> No
         [*STUDY, "--trees", "none"],
         [*STUDY, "--trees", "0"],
         [*STUDY, "--jobs", "0"],
-        [*STUDY, "--max-fpr", "2"],
+        [*STUDY, "--max-fpr", "much"],
         [*STUDY, "--metacost", "some"],
         [*STUDY, "--wrong"],
         ["wrong"],

@@ -156,10 +156,12 @@ def study(
         ),
     ] = None,
     max_fpr: Annotated[
-        float | None, typer.Option(min=0, max=1, metavar="SHARE", help="The largest false positive rate to accept.")
+        float | None,
+        typer.Option(metavar="SHARE", help="The largest false positive rate to accept: above 0 and up to 1."),
     ] = None,
     max_acted: Annotated[
-        float | None, typer.Option(min=0, max=1, metavar="SHARE", help="The largest share of records to act on.")
+        float | None,
+        typer.Option(metavar="SHARE", help="The largest share of records to act on: above 0 and up to 1."),
     ] = None,
     metacost: Annotated[
         Literal["best", "none"], typer.Option(help="Teach a readable tree by the recommended model, or none.")
