@@ -62,8 +62,8 @@ MOST_TO_CHOOSE_BY = 100_000
 # Two outcomes are nearly always found among so many records, or where one is rare among so many; only otherwise all are
 # decided on.
 LOOKS = (256, 4096)
-# If each outcome has so many of the first records by the mean of so few trees, it has some by that of all trees, whose
-# leaves all need not be looked at.
+# Where each outcome is that of so many of the first records by the mean of so few trees, both are found by the mean of
+# all trees as well: to look at all their leaves takes a twentieth of the time of a fit (measured).
 FEW_TREES, CLEARLY = 8, 16
 
 
@@ -243,9 +243,8 @@ class MemberClassifier(CostClassifier):
         """Warn if all training records are decided alike, and the mistakes that this makes cost something."""
         n = len(records)
         looks = [records.take(np.arange(0, n, max(1, n // most))) for most in LOOKS]
-        if isinstance(self.members_, TreeMembers):
-            few = self.members_.take(range(min(FEW_TREES, len(self.members_))))
-            means = self.reader_.read_mean(few, looks[0].X)
+        if isinstance(self.members_, TreeMembers) and len(self.members_) > FEW_TREES:
+            means = self.reader_.read_mean(self.members_.take(range(FEW_TREES)), looks[0].X)
             if means is not None:
                 n_positive = np.count_nonzero(self.cut_.outcomes(means, looks[0].known))
                 if CLEARLY <= n_positive <= len(looks[0]) - CLEARLY:
