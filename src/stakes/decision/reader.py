@@ -223,10 +223,9 @@ class Reader:
     ) -> Ballot:
         """Return what `tally` reads for these columns of votes, ways of weighing them, and probabilities to average."""
         leaves = assignment.leaves
-        fixed = [column for column in columns if column[0] != "cost"]
+        outcomes = [self.fixed_votes(member, leaf, leaves) for member, leaf in columns if member != "cost"]
         by_cost = [leaf for member, leaf in columns if member == "cost"]
         kinds = sorted(set(by_cost))
-        outcomes = [self.fixed_votes(member, leaf, leaves) for member, leaf in fixed]
         weight = np.empty((assignment.ids.shape[1], len(columns), len(weights)))
         for c, (member, leaf) in enumerate(columns):
             for w, name in enumerate(weights):
