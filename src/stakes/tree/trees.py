@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from operator import is_
 from typing import Any
 
 import numpy as np
@@ -38,12 +39,8 @@ class Trees:
     @classmethod
     def join(cls, grown: Iterable[Nodes]) -> Trees:
         """Put grown trees end to end; column by column, so that an iterator's trees are never in memory twice."""
-        columns: dict[str, list[NDArray[Any]]] = {name: [] for name in Nodes._fields}
-        counts_are_weights = True
-        for tree in grown:
-            counts_are_weights = counts_are_weights and tree.weights is tree.counts
-            for name, column in columns.items():
-                column.append(getattr(tree, name))
+        columns = dict(zip(Nodes._fields, map(list, zip(*grown, strict=True)), strict=True))
+        counts_are_weights = all(map(is_, columns["weights"], columns["counts"]))
         sizes = np.array([feature.size for feature in columns["feature"]], dtype=np.int64)
         n_sets = [sets.shape[0] for sets in columns["categories_left"]]
         joined: dict[str, NDArray[Any]] = {}
