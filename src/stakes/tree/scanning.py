@@ -10,11 +10,11 @@ import numpy as np
 from stakes._jit import inlined
 from stakes._typing import Ints, Uint32s
 from stakes.tree.criteria import COST, GINI, children_loss, gini_loss
-from stakes.tree.histogram import Scratch
+from stakes.tree.histogram import Histograms, Scratch
 from stakes.tree.nodes import BINS, MISSING
 from stakes.tree.splitting import NOT_SEEN, Feature, Split, Totals
 
-__all__ = ["can_scan_narrow", "can_scan_weights", "scan_narrow", "scan_weights"]
+__all__ = ["can_scan", "scan_narrow", "scan_weights"]
 
 # Scores that are no further apart, in units of the last bit, may be in the wrong order.
 ROUNDING = 16
@@ -23,9 +23,15 @@ WORST = np.int64(2**63 - 1)
 
 
 @inlined
-def can_scan_narrow(hist: Uint32s, slot: int, feature: Feature, criterion: int) -> bool:
-    """Return whether `scan_narrow` finds the best cut of a feature."""
-    return criterion == GINI and not feature.categorical and hist[slot, feature.row, MISSING] == 0
+def can_scan(histograms: Histograms, slot: int, feature: Feature, criterion: int, narrow: bool) -> bool:
+    """Return whether `scan_narrow`, or else `scan_weights`, finds the best cut of a feature."""
+    wide_hist, narrow_hist, count_bits = histograms
+    if feature.categorical:
+        return False
+    if narrow:
+        return criterion == GINI and narrow_hist[slot, feature.row, MISSING] == 0
+    by_weight = count_bits > 0 and criterion in (GINI, COST)
+    return by_weight and wide_hist[slot, feature.row, MISSING] | wide_hist[slot, feature.row, BINS + MISSING] == 0
 
 
 @inlined
@@ -77,16 +83,6 @@ def scan_narrow(
                         high += 1
                     best = Split(loss, 0.0, feature.number, np.int64(bin_), np.int64(high), NOT_SEEN, 0)
     return best, top
-
-
-@inlined
-def can_scan_weights(hist: Ints, slot: int, feature: Feature, criterion: int) -> bool:
-    """Return whether `scan_weights` finds the best cut of a feature."""
-    return (
-        criterion in (GINI, COST)
-        and not feature.categorical
-        and hist[slot, feature.row, MISSING] | hist[slot, feature.row, BINS + MISSING] == 0
-    )
 
 
 @inlined

@@ -14,7 +14,7 @@ from stakes.tree.nodes import MISSING, FeatureBins
 from stakes.tree.prices import NO_TRADE, TOTAL_COST, Trade, worth
 from stakes.tree.random_cuts import cut_at_random, scrambled
 from stakes.tree.records import TreeRecords
-from stakes.tree.scanning import can_scan_narrow, can_scan_weights, scan_narrow, scan_weights
+from stakes.tree.scanning import can_scan, scan_narrow, scan_weights
 from stakes.tree.splitting import (
     COUNT,
     FIRST,
@@ -165,16 +165,10 @@ def find_split(
             feature = Feature(number, j, n_bins[number], categorical[number] != 0, sign)
             merge = mergeable and not feature.categorical
             in_slot = slot >= 0 and j < hist.shape[1]
-            if in_slot and in_narrow and scans and can_scan_narrow(narrow, slot, feature, criterion):
+            scanned = in_slot and scans and can_scan(histograms, slot, feature, criterion, in_narrow)
+            if scanned and in_narrow:
                 best, top = scan_narrow(best, top, narrow, slot, feature, totals, min_leaf, scratch)
-            elif (
-                in_slot
-                and not in_narrow
-                and scans
-                and count_bits > 0
-                and not merge
-                and can_scan_weights(hist, slot, feature, criterion)
-            ):
+            elif scanned and not merge:
                 best = scan_weights(best, hist, slot, feature, totals, criterion, min_leaf, count_bits, scratch)
             else:
                 if in_slot:
