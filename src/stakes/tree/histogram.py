@@ -111,19 +111,12 @@ def fill(
             half = _halves(payload[row])
             for j in range(n_features):
                 narrow_hist[slot, j, bins[row, features[j]]] += half
-    elif count_bits == 0:
-        wide_hist[slot] = 0
-        for i in range(start, end):
-            row = rows[i]
-            value = payload[row]
-            for j in range(n_features):
-                wide_hist[slot, j, bins[row, features[j]]] += value
     else:
         wide_hist[slot] = 0
         for i in range(start, end):
             row = rows[i]
             value = payload[row]
-            side = BINS * np.int64(positive[row])
+            side = BINS * np.int64(positive[row]) if count_bits > 0 else np.int64(0)
             for j in range(n_features):
                 wide_hist[slot, j, side + bins[row, features[j]]] += value
 
@@ -153,10 +146,8 @@ def add_feature(scratch: Scratch, records: TreeRecords, start: int, end: int, fe
         row = rows[i]
         bin_ = np.int64(bins[row, feature])
         used[bin_ >> 6] |= np.uint64(1) << np.uint64(bin_ & 63)
-        if count_bits == 0:
-            one[bin_] += payload[row]
-        else:
-            one[BINS * np.int64(positive[row]) + bin_] += payload[row]
+        side = BINS * np.int64(positive[row]) if count_bits > 0 else np.int64(0)
+        one[side + bin_] += payload[row]
 
 
 @inlined
