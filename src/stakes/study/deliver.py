@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import json
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -105,9 +104,7 @@ class Delivery:
         return self._read.get(key)
 
     def _train(self, unit: Unit, row: dict[str, Any], everything: bool) -> Any:
-        prepared = prepare(self.data, self.config).priced(row["decision_costs"])
-        if everything:
-            prepared = replace(prepared, learning=prepared.everything())
+        prepared = prepare(self.data, self.config, everything=everything).priced(row["decision_costs"])
         return fit_unit(self.config, unit, prepared)
 
     def _constant_costs(self, row: dict[str, Any]) -> dict[str, float]:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import warnings
 from collections import defaultdict
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -77,32 +76,18 @@ class Prepared:
         sample, pool = self.training
         return Prepared(learning, test, (replace(sample, costs=pair), pool.with_costs(pair)))
 
-    def everything(self) -> Records:
-        """Return learning and test records together."""
-        both = (self.learning, self.test)
-        frame, bins = pl.concat([part.X.X for part in both]), np.concatenate([part.X.bins for part in both])
-        positive = np.concatenate([part.positive for part in both])
-        costs = _joined([part.costs for part in both], both)
-        known = None if self.learning.known_costs is None else _joined([part.known for part in both], both)
-        return Records(Binned(frame, self.learning.X.binning, bins), positive, costs, known_costs=known)
-
-
-def _joined(costs: Sequence[Costs], parts: Sequence[Records]) -> Costs:
-    arrays = (cost.arrays(len(part)) for cost, part in zip(costs, parts, strict=True))
-    fp, fn = map(np.concatenate, zip(*arrays, strict=True))
-    return Costs(fp=fp, fn=fn)
-
 
 _latest: tuple[tuple[Any, ...], Prepared] | None = None
 
 
-def prepare(data: StudyData, config: Config, repeat: int = 0) -> Prepared:
+def prepare(data: StudyData, config: Config, repeat: int = 0, *, everything: bool = False) -> Prepared:
     """Return the records of a study; the latest ones are kept, because the units of a study come one after another.
 
-    What is known of costs beforehand may be estimated in the folds of a repeat.
+    What is known of costs beforehand may be estimated in the folds of a repeat. With `everything`, the test records are
+    among the learning records, too.
     """
     global _latest
-    key = (data.fingerprint(), config.seed, *(() if data.after is None else (config.folds, repeat)))
+    key = (data.fingerprint(), config.seed, everything, *(() if data.after is None else (config.folds, repeat)))
     if _latest is None or _latest[0] != key:
         split, training = data.split(config.seed), data.training
         costs, known = data.costs or Costs(fp=1.0, fn=1.0), data.known_costs
@@ -115,7 +100,8 @@ def prepare(data: StudyData, config: Config, repeat: int = 0) -> Prepared:
             return Binned(frame, binning, binning.transform(table_of(frame)))
 
         records = Records(data.frame, data.positive, costs, known_costs=known)
-        learning, test = (part.with_features(binned(part.X)) for part in map(records.take, split))
+        parts = (np.concatenate(split) if everything else split[0], split[1])
+        learning, test = (part.with_features(binned(part.X)) for part in map(records.take, parts))
         prepared = Prepared(learning, test)
         if training is not None:
             sample = Records(binned(training.frame), training.positive, training.costs or Costs(fp=1.0, fn=1.0))
