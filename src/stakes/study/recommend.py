@@ -17,7 +17,7 @@ from stakes.study.leaderboard import ranked, rivals, trained
 from stakes.study.plan import Config
 from stakes.study.words import decision_words, model_words
 
-__all__ = ["Estimate", "Recommendation", "drawn_figures", "recommend"]
+__all__ = ["Estimate", "Recommendation", "losses_of", "recommend"]
 
 # More candidates than these are as good as never chosen.
 MOST = 4000
@@ -25,8 +25,7 @@ MOST = 4000
 SHOWN = 200
 # The blend of all models that the choice starts from.
 REFERENCE = "stack"
-# What is drawn: for the choice, and for the intervals of figures on test records.
-CHOICE, FIGURES = 3, 4
+CHOICE = 3  # what is drawn
 
 
 class Estimate(NamedTuple):
@@ -99,10 +98,10 @@ def _candidates(known: pl.DataFrame, records: Records, config: Config, block: In
     ranked = "cost" if MEASURES[config.measure].ranks_like_cost else config.measure
     sign = -1 if config.higher_is_better else 1
     paid = known[f"{OUT_OF_FOLD}_paid"].to_numpy()
-    return _losses(MEASURES[ranked], sign, np.concatenate(each, axis=1), records.take(rows), block[rows], paid)
+    return losses_of(MEASURES[ranked], sign, np.concatenate(each, axis=1), records.take(rows), block[rows], paid)
 
 
-def _losses(
+def losses_of(
     measure: Measure, factor: float, outcomes: Bools, records: Records, block: Ints, paid: Floats
 ) -> MeanLoss | AnyLoss:
     """Return models whose loss is their cost per record, or another measure times a factor."""
@@ -154,16 +153,3 @@ def _reason(choice: Choice, bootstrap: Bootstrap, rows: list[dict[str, Any]], re
     better = by(choice.chosen, choice.best)
     other = words(best) if best["name"] != chosen["name"] else f"the same model by {decision_words(best)}"
     return f"{found}; {other} is better by {better} out of fold, which is within noise."
-
-
-def drawn_figures(
-    measure: str, outcomes: Bools, records: Records, seed: int, groups: Ints | None, paid: Floats
-) -> Floats:
-    """Return a figure of each row of outcomes on records drawn with replacement, per record where it is a total.
-
-    All rows see the same draws, so that they can be compared. `paid` is what each pays per record for features. The
-    figures have shape (n_rows, n_draws).
-    """
-    rng = np.random.default_rng([seed, FIGURES])
-    block = blocks(len(records), rng, groups)
-    return Bootstrap.of(_losses(MEASURES[measure], 1.0, outcomes, records, block, paid), rng).drawn.T

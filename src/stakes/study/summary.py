@@ -22,17 +22,19 @@ from stakes.measures import MEASURES, savings_of, sums_of
 from stakes.measures import cost as total_cost
 from stakes.records import Records
 from stakes.study.check import Check
+from stakes.study.choice import Bootstrap, blocks
 from stakes.study.columns import IDENTITY, OUT_OF_FOLD, PARTS, TEST, pack, unpack
 from stakes.study.findings import Findings
 from stakes.study.leaderboard import insensitive, ranked, rivals
 from stakes.study.plan import REAL, training_costs
 from stakes.study.playing import playable
-from stakes.study.recommend import drawn_figures
+from stakes.study.recommend import losses_of
 
 __all__ = ["summarise"]
 
 LISTED = 200  # rows of a leaderboard in the report
 POINTS = 200  # of a curve
+FIGURES = 4  # what is drawn
 EXPLAINED = 500  # test records, for the importance of features
 # What was asked for: of the data, and of the study.
 OF_DATA = ("target", "fp_cost", "fn_cost", "test", "groups", "time", "per_day")
@@ -160,10 +162,15 @@ def _board(findings: Findings, part: str) -> list[dict[str, Any]]:
 
 
 def _drawn(findings: Findings, measure: str, rows: list[dict[str, Any]]) -> Floats:
-    """Return the figures of models on test records drawn with replacement, for all on the same draws."""
-    outcomes = unpack([row[f"{TEST}_outcome"] for row in rows], len(findings.test))
+    """Return figures of models on test records drawn with replacement, for all on the same draws.
+
+    Of shape (n_rows, n_draws), per record where they are totals.
+    """
+    test, rng = findings.test, np.random.default_rng([findings.config.seed, FIGURES])
+    block = blocks(len(test), rng, findings.test_groups())
+    outcomes = unpack([row[f"{TEST}_outcome"] for row in rows], len(test))
     paid = np.array([row[f"{TEST}_paid"] for row in rows])
-    return drawn_figures(measure, outcomes, findings.test, findings.config.seed, findings.test_groups(), paid)
+    return Bootstrap.of(losses_of(MEASURES[measure], 1.0, outcomes, test, block, paid), rng).drawn.T
 
 
 def _number(value: float | None) -> float | None:
