@@ -356,8 +356,8 @@ BAD: dict[str, tuple[Callable[[], object] | None, list[str], str]] = {
     "no such measure": (None, [*STUDY, "--measure", "joy"], "joy"),
     "a measure of money without costs": (None, [*STUDY[:4], "--measure", "savings"], "needs costs"),
     "no such training costs": (None, [*STUDY, "--train-costs", "some"], "some"),
-    "no limit": (None, [*STUDY, "--max-fpr", "0"], "max_fpr is 0.0: give a share above 0 and up to 1"),
-    "a limit too large": (None, [*STUDY, "--max-acted", "2"], "max_acted is 2.0: give a share above 0 and up to 1"),
+    "no limit": (None, [*STUDY, "--max-fpr", "0"], "--max-fpr is 0.0: give a share above 0 and up to 1"),
+    "a limit too large": (None, [*STUDY, "--max-acted", "2"], "--max-acted is 2.0: give a share above 0 and up to 1"),
     "nowhere to write": (None, [*STUDY, "--out", "/proc/nowhere"], "cannot write to /proc/nowhere"),
     "a file in the way": (None, [*STUDY, "--out", "churn.csv"], "cannot write to churn.csv"),
     "no study to report": (None, ["report", "."], "no summary.json"),
@@ -366,7 +366,7 @@ BAD: dict[str, tuple[Callable[[], object] | None, list[str], str]] = {
     "not a model": (None, ["apply", "churn.csv", "churn.csv"], "churn.csv is not a model file"),
     "no such family": (None, ["methods", "--family", "royal"], "--family 'royal' is not known"),
     "no such kind of costs": (None, ["methods", "--costs", "high"], "--costs 'high' is not known"),
-    "no method like this": (None, ["methods", "magic*"], "there is no such method"),
+    "no method like this": (None, ["methods", "magic*"], "no method matches 'magic*' and these options"),
     "nowhere to show": (None, ["demo", "--out", "churn.csv"], "churn.csv"),
 }
 

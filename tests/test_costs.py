@@ -29,7 +29,10 @@ costs_of_any_size = st.just(0.0) | st.floats(1e-100, 1e100)
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, None])
 def test_not_finite_names_argument_count_and_first_row(name, bad):
     given = {"fp": 1, "fn": 1, name: [1.0, bad, 3.0, bad]}
-    with pytest.raises(CostsError, match=rf"^{name}_cost is not finite in 2 records: the first is row 1, -?(nan|inf)$"):
+    found = rf"^{name}_cost is not finite in 2 records: the first is row 1, -?(nan|inf)\. "
+    with pytest.raises(
+        CostsError, match=f"{found}Fill it in, or leave such records out, or train with cost_estimator=$"
+    ):
         Costs(**given)
 
 
@@ -62,7 +65,7 @@ def test_what_is_not_a_number_is_not_a_cost(bad):
 
 
 def test_integers_beyond_floats_are_not_finite():
-    with pytest.raises(CostsError, match=r"^fp_cost is not finite in 1 record: the first is row 0, inf$"):
+    with pytest.raises(CostsError, match=r"^fp_cost is not finite in 1 record: the first is row 0, inf\. Fill it in, "):
         Costs(fp=10**400, fn=1)
 
 
@@ -413,7 +416,7 @@ def test_per_record_repeats_one_number_and_checks_lengths():
     np.testing.assert_array_equal(per_record([1, 2, 3], "amount", 3), [1, 2, 3])
     with pytest.raises(CostsError, match=r"^amount has 2 records, y_true has 3: give one number, or one per record$"):
         per_record([1, 2], "amount", 3)
-    with pytest.raises(CostsError, match=r"^amount is not finite in 1 record: the first is row 1, nan$"):
+    with pytest.raises(CostsError, match=r"row 1, nan\. Fill it in, or leave such records out$"):
         per_record([1, np.nan], "amount", 2)
 
 

@@ -274,3 +274,9 @@ def test_a_delivered_model_finds_its_columns_and_has_its_prices():
     shuffled = frame.select("fti", "t3", "age", "tsh")
     expected = tree.acquisition_cost(frame, feature_costs=BLOOD)
     assert np.array_equal(model.acquisition_cost(shuffled), expected)
+
+
+def test_a_bias_of_what_has_no_price_is_told_what_has_one():
+    costs = FeatureCosts.of({"a": 1.0, "b": 2.0}, ["a", "b", "c"])
+    with pytest.raises(CostsError, match=r"price_bias has \['d'\].*: these are a, b, c$"):
+        costs.scaled({"d": 0.5})

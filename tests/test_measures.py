@@ -144,7 +144,7 @@ def test_every_measure_is_of_sums_or_of_scores_and_has_words() -> None:
 
 def test_a_wrong_name_is_answered_by_all_measures_that_models_can_be_compared_by() -> None:
     names = [name for name, measure in MEASURES.items() if measure.compares]
-    with pytest.raises(StudyError, match=f"there is no measure 'x': choose from {', '.join(names)}$"):
+    with pytest.raises(StudyError, match=f"there is no --measure 'x': choose from {', '.join(names)}$"):
         Config(measure="x")
 
 

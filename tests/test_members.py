@@ -148,3 +148,16 @@ def test_columns_are_taken_from_any_container(container: Any, back: Any, small: 
     taken = take_columns(container(small.X), np.array([4, 0]))
     assert type(taken) is type(container(small.X))
     np.testing.assert_array_equal(back(taken), small.X[:, [4, 0]])
+
+
+def test_a_model_whose_probabilities_are_none_is_named_with_one_of_them() -> None:
+    class Odd:
+        classes_ = np.array([0, 1])
+
+        def predict_proba(self, X: Any) -> Any:
+            return np.column_stack([1.0 - X[:, 0], X[:, 0]])
+
+    X = np.array([[0.5], [1.5], [np.nan]])
+    members = ModelMembers([Odd()], 1)
+    with pytest.raises(ValueError, match=r"predict_proba of Odd returned 1\.5: give a classifier whose probabilities"):
+        members.assign(X)

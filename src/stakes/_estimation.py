@@ -106,7 +106,10 @@ class AmountEstimator:
     def fit(self, X: Any, amount: Floats, *, what: str) -> Self:
         """Fit to the records whose amount is not NaN; `what` is the name of the amount."""
         if np.isnan(amount).all():
-            raise CostsError(f"{what} is known of none of the {amount.size} records to learn from: nothing to estimate")
+            raise CostsError(
+                f"{what} is known of none of the {amount.size} records to learn from: give records of which it is "
+                "known, or leave out what depends on it"
+            )
         self.fitted = _fit_rows(self.regressor, X, amount, np.flatnonzero(~np.isnan(amount)))
         self.low, self.high = float(np.nanmin(amount)), float(np.nanmax(amount))
         return self

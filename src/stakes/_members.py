@@ -252,8 +252,12 @@ class ModelMembers:
         if hasattr(model, "predict_proba"):
             shares = model.predict_proba(mine, **metadata)[:, list(model.classes_).index(self.positive)]
             shares = np.asarray(shares, dtype=np.float64)
-            if not ((shares >= -ROUNDING) & (shares <= 1 + ROUNDING)).all():
-                raise ValueError(f"{type(model).__name__} gives numbers that are no probabilities")
+            wrong = ~((shares >= -ROUNDING) & (shares <= 1 + ROUNDING))
+            if wrong.any():
+                raise ValueError(
+                    f"predict_proba of {type(model).__name__} returned {shares[wrong][0]:g}: give a classifier whose "
+                    "probabilities lie between 0 and 1, or calibrate it first"
+                )
             return shares
         # A model without probabilities can still vote.
         return (model.predict(mine, **metadata) == self.positive).astype(np.float64)
@@ -262,7 +266,7 @@ class ModelMembers:
 def features_used(model: Any, X: Any) -> Bools:
     """Return which features a model asks of each record, of shape (n_records, n_features).
 
-    Models that do not say ask for all of them, LightGBM for those that it splits on.
+    Models without a method `features_used` count as using every feature; LightGBM, those that it splits on.
     """
     if hasattr(model, "features_used"):
         return np.asarray(model.features_used(X))

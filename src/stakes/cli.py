@@ -469,7 +469,7 @@ def methods(
         if not name.startswith("mc-"):
             found = type(found)([method for method in found if not method.name.startswith("mc-")])
         if not len(found):
-            raise StudyError("there is no such method: see all by: stakes methods")
+            raise StudyError(f"no method matches {name!r} and these options: `stakes methods` lists all")
         if not sys.stdout.isatty():
             typer.echo(repr(found))
             return

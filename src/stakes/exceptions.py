@@ -203,6 +203,8 @@ class OneClassWarning(TrainingWarning):
 class StudyError(ValueError):
     """A study that cannot be run as asked: bad input, or a results directory that does not fit.
 
+    Options are named as the command has them: ``--max-fpr`` is the parameter `max_fpr`.
+
     Examples
     --------
     >>> from stakes.study import load_data

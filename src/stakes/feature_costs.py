@@ -130,7 +130,8 @@ class FeatureCosts:
         """
         if isinstance(factor, Mapping):
             if unknown := [str(name) for name in factor if str(name) not in {*self.features, *self.items}]:
-                raise CostsError(f"price_bias has {unknown}, which are neither features nor groups")
+                known = ", ".join(dict.fromkeys([*self.features, *self.items]))
+                raise CostsError(f"price_bias has {unknown}, which are neither features nor groups: these are {known}")
             by_name = {str(name): value for name, value in factor.items()}
             factor = np.array([_price(by_name.get(item, 1.0), item, "price_bias") for item in self.items])
         else:

@@ -588,13 +588,13 @@ def test_the_plan_trains_each_ensemble_once_for_all_its_decisions():
 @pytest.mark.parametrize(
     ("option", "message"),
     [
-        ({"trees": 0}, "trees is 0"),
-        ({"measure": "luck"}, "no measure 'luck'"),
-        ({"metacost": "some"}, "metacost is 'some'"),
-        ({"max_fpr": 2.0}, "max_fpr is 2.0"),
-        ({"train_costs": ("1;6",)}, "training costs '1;6' are not known"),
-        ({"train_costs": ("1:-6",)}, "training costs '1:-6' are not known"),
-        ({"progress": "loud"}, "progress is 'loud'"),
+        ({"trees": 0}, "--trees is 0"),
+        ({"measure": "luck"}, "no --measure 'luck'"),
+        ({"metacost": "some"}, "--metacost is 'some'"),
+        ({"max_fpr": 2.0}, "--max-fpr is 2.0"),
+        ({"train_costs": ("1;6",)}, "--train-costs '1;6' are not known"),
+        ({"train_costs": ("1:-6",)}, "--train-costs '1:-6' are not known"),
+        ({"progress": "loud"}, "--progress is 'loud'"),
     ],
 )
 def test_what_cannot_be_asked_is_said(tmp_path, option, message):

@@ -270,7 +270,9 @@ def test_fitted_models_must_fit_the_blend():
     with pytest.raises(ValueError, match="1 estimators were given, and the blend has 2 weights"):
         CostTeamClassifier.from_fitted([bayes], Team(np.array([0.5, 0.5]), (None, None)))
     other = ("other", GaussianNB().fit(X, y + 1))
-    with pytest.raises(ValueError, match="different classes"):
+    with pytest.raises(
+        ValueError, match=r"'.*' was trained on the classes .*, and 'bayes' on .*: train all on the same two"
+    ):
         CostStackingClassifier.from_fitted([bayes, other], Stack(np.array([0.5, 0.5]), (None, None), 0.0))
     with pytest.raises(sklearn.exceptions.NotFittedError):
         CostTeamClassifier.from_fitted([("bayes", GaussianNB())], Team(np.array([1.0]), (None,)))

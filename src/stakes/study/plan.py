@@ -69,17 +69,18 @@ class Config:
     def __post_init__(self) -> None:
         for name, least in (("trees", 1), ("folds", 2), ("repeats", 1), ("seed", 0)):
             if getattr(self, name) < least:
-                raise StudyError(f"{name} is {getattr(self, name)}: give at least {least}")
+                raise StudyError(f"--{name} is {getattr(self, name)}: give at least {least}")
         known = [name for name, measure in MEASURES.items() if measure.compares]
         if self.measure not in known:
-            raise StudyError(f"there is no measure {self.measure!r}: choose from {', '.join(known)}")
+            raise StudyError(f"there is no --measure {self.measure!r}: choose from {', '.join(known)}")
         for name, choices in CHOICES.items():
             if getattr(self, name) not in choices:
-                raise StudyError(f"{name} is {getattr(self, name)!r}: choose from {', '.join(choices)}")
+                raise StudyError(f"--{name} is {getattr(self, name)!r}: choose from {', '.join(choices)}")
         for name in ("max_fpr", "max_acted"):
             limit = getattr(self, name)
             if limit is not None and not 0 < limit <= 1:
-                raise StudyError(f"{name} is {limit}: give a share above 0 and up to 1")
+                option = f"--{name.replace('_', '-')}"
+                raise StudyError(f"{option} is {limit}: give a share above 0 and up to 1")
         for setting in self.train_costs:
             training_costs(setting)
 
@@ -133,7 +134,7 @@ def training_costs(setting: str) -> Costs | None:
         return Costs(fp=float(fp), fn=float(fn))
     except (ValueError, CostsError):
         raise StudyError(
-            f"training costs {setting!r} are not known: give 'record', 'class means', or a pair such as 1:6 of the "
+            f"--train-costs {setting!r} are not known: give 'record', 'class means', or a pair such as 1:6 of the "
             "costs of a false positive and a false negative"
         ) from None
 

@@ -18,7 +18,7 @@ __all__ = ["playable"]
 # So many records are enough for a page; where there are more, as many positives as negatives if there are enough.
 MOST_RECORDS = 5000
 SAMPLE = 5  # what is drawn
-# Changes of the ratio of costs that models are asked about whose scores depend on it.
+# What the ratio of costs is changed by, for models whose scores depend on it.
 RATIOS = 2.0 ** np.arange(-4.0, 4.5, 0.5)
 JUST_BELOW_1 = np.float32(1.0 - 1e-6)
 

@@ -38,7 +38,7 @@ class Progress:
         self, mode: str, units: Sequence[Unit], config: Config, *, workers: int = 1, time_limit: float | None = None
     ) -> None:
         if mode not in ("live", "plain", "quiet"):
-            raise StudyError(f"progress is {mode!r}: choose from live, plain, quiet")
+            raise StudyError(f"--progress is {mode!r}: choose from live, plain, quiet")
         self.mode = mode
         self.total = len(units)
         self.config = config

@@ -41,7 +41,7 @@ def check_replaceable(path: Path, columns: tuple[str, ...]) -> None:
 
 @contextmanager
 def writing(path: Path, *, spreadsheet: bool = False, folder: bool = False) -> Iterator[Write]:
-    """Give a function that adds records to a file or a folder, which is there when the block ends without an error.
+    """Yield a function that adds records to a file or a folder, which is there when the block ends without an error.
 
     With `spreadsheet`, texts in CSV files that a spreadsheet would take for formulas begin with an apostrophe.
     """
@@ -74,7 +74,7 @@ def writing(path: Path, *, spreadsheet: bool = False, folder: bool = False) -> I
 
 @contextmanager
 def _writing_parts(path: Path) -> Iterator[Write]:
-    """Give a function that adds records to a folder of Parquet files of about equal size."""
+    """Yield a function that adds records to a folder of Parquet files of about equal size."""
     waiting: list[pl.DataFrame] = []
     with complete_folder(path) as folder:
         parts = (folder / f"part-{i:05d}.parquet" for i in count())

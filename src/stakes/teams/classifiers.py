@@ -297,8 +297,12 @@ class BlendClassifier(MemberClassifier):
             check_is_fitted(estimator)
         used = [estimators[model] for model in blend.used]
         classes = [estimator.classes_ for _, estimator in used]
-        if any(not np.array_equal(found, classes[0]) for found in classes) or classes[0].size != 2:
-            raise ValueError("the estimators were trained on different classes, or not on two")
+        for (name, _), found in zip(used, classes, strict=True):
+            if found.size != 2 or not np.array_equal(found, classes[0]):
+                raise ValueError(
+                    f"estimators: {name!r} was trained on the classes {found.tolist()}, and {used[0][0]!r} on "
+                    f"{classes[0].tolist()}: train all on the same two"
+                )
         self = cls(list(used), decision=decision, pos_label=pos_label)
         self.classes_ = classes[0]
         for attribute in ("n_features_in_", "feature_names_in_"):
