@@ -5,7 +5,8 @@ A page is read from top to bottom, as a reader would, in an empty directory:
 - a ``python`` block is run, all blocks of a page in one namespace;
 - a ``text`` block directly below is what it prints, with ``...`` for what varies;
 - a ``console`` block has commands (``$ stakes ...``) and what they print;
-- a ``diff`` block is a change to the source, which is made in a copy of it: there the page is run as a whole.
+- a ``diff`` block is a change to the source, which is made in a copy of it: there the page is run as a whole, and so is
+  what the tests ask of all parts of its kind.
 """
 
 from __future__ import annotations
@@ -124,6 +125,20 @@ def changes_of(page: str) -> Iterator[tuple[str, str]]:
                 yield part.partition("\n")[0].strip(), part
 
 
+# What the tests that go through all parts of a kind call the one that a page adds, and where these tests are.
+PROPERTIES = [
+    ("boosting-rule", "patient", "tests/test_catalog.py"),
+    pytest.param(
+        "boosting-rule", "patient", "tests/test_promises.py tests/boosting/test_variants.py", marks=pytest.mark.slow
+    ),
+    ("calibration", "histogram", "tests/decision/test_calibration.py"),
+    ("catalogue-name", "nb", "tests/test_catalog.py tests/test_promises.py"),
+    ("criterion", "dkm", "tests/tree/test_criteria.py tests/tree/test_growing.py"),
+    ("measure", "", "tests/test_measures.py"),
+    ("sampler", "RouletteSampler or roulette", "tests/sampling tests/test_catalog.py"),
+    pytest.param("sampler", "roulette", "tests/test_promises.py", marks=pytest.mark.slow),
+    ("vote-weight", "edge", "tests/decision/test_weights.py"),
+]
 CHANGING = sorted(name for name, page in PAGES.items() if any(changes_of(page)))
 RUNNING = sorted(name for name, page in PAGES.items() if any(blocks_of(page)) and name not in CHANGING)
 
@@ -150,18 +165,32 @@ def registries() -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
-def changed_runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """All changes to the source made in one copy of it, and what came of running the pages there."""
+def changed_copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """All changes to the source and its tests made in one copy of them."""
     folder = tmp_path_factory.mktemp("changed")
-    shutil.copytree(ROOT / "src", folder / "src", ignore=shutil.ignore_patterns("__pycache__"))
+    for part in ("src", "tests"):
+        shutil.copytree(ROOT / part, folder / part, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "pyproject.toml", folder)
     for name in CHANGING:
         for path, diff in changes_of(PAGES[name]):
             file = folder / path
             file.write_text(changed(file.read_text(encoding="utf-8"), diff), encoding="utf-8")
-    # Not compiled: that takes longer than the few records of the pages do without it.
-    variables = {**os.environ, "NUMBA_DISABLE_JIT": "1", "PYTHONPATH": str(folder / "src"), "PYTHONWARNINGS": "ignore"}
-    command = [sys.executable, __file__, *CHANGING]
-    done = subprocess.run(command, cwd=folder, env=variables, capture_output=True, text=True, timeout=300)
+    return folder
+
+
+def run_changed(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
+    """Run Python in the copy. Not compiled: that takes longer than few records do without it."""
+    variables = {"PYTHONPATH": str(folder / "src"), "NUMBA_DISABLE_JIT": "1", "PYTHONWARNINGS": "ignore"}
+    return subprocess.run(
+        [sys.executable, *command], cwd=folder, env=os.environ | variables,
+        capture_output=True, text=True, timeout=600, check=False,
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def changed_runs(changed_copy: Path) -> dict[str, str]:
+    """What came of running the pages in the copy."""
+    done = run_changed(changed_copy, __file__, *CHANGING)
     assert done.returncode == 0, done.stderr
     found: dict[str, str] = json.loads(done.stdout)
     return found
@@ -170,6 +199,20 @@ def changed_runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 @pytest.mark.parametrize("name", CHANGING)
 def test_code_runs_after_the_change_that_the_page_makes(name: str, changed_runs: dict[str, str]) -> None:
     assert changed_runs[name] == ""
+
+
+@pytest.mark.parametrize(("name", "part", "files"), PROPERTIES)
+def test_the_part_that_a_page_adds_has_the_properties_of_its_kind(
+    name: str, part: str, files: str, changed_copy: Path
+) -> None:
+    options = ["-q", "-n", "0", "-p", "no:cacheprovider", "-m", "not slow and not compiled", "-k", part]
+    done = run_changed(changed_copy, "-m", "pytest", *options, *files.split())
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_every_page_that_adds_a_part_is_asked_for_its_properties() -> None:
+    asked = {row.values[0] if hasattr(row, "values") else row[0] for row in PROPERTIES}
+    assert {f"docs/extending/{name}.md" for name in asked} == set(CHANGING)
 
 
 def test_what_the_source_does_not_say_cannot_be_changed() -> None:

@@ -112,13 +112,22 @@ def test_the_callers_data_and_the_global_random_state_are_not_touched(cls: type[
     assert not np.shares_memory(y_res, given_y)
 
 
-@pytest.mark.parametrize("cls", [cls for cls in ALL if cls is not CPRSampler])
+@pytest.mark.parametrize("cls", [cls for cls in ALL if not cls().changes(y, Costs(fp=1, fn=1))])
 @pytest.mark.parametrize("both", [0, 1, 25.5])
-def test_equal_costs_return_the_data_unchanged(cls: type[CostSampler], both: float) -> None:
+def test_equal_costs_return_the_data_unchanged_unless_the_sampler_draws_anyway(
+    cls: type[CostSampler], both: float
+) -> None:
     X_res, y_res = cls().fit_resample(X, y, fp_cost=both, fn_cost=both)
     np.testing.assert_array_equal(X_res, X)
     np.testing.assert_array_equal(y_res, y)
     assert not np.shares_memory(X_res, X)
+
+
+@pytest.mark.parametrize("cls", ALL)
+def test_costs_of_nothing_are_equal_costs(cls: type[CostSampler]) -> None:
+    nothing, equal = (cls(random_state=0).fit_resample(X, y, fp_cost=cost, fn_cost=cost) for cost in (0, 1))
+    np.testing.assert_array_equal(nothing[0], equal[0])
+    np.testing.assert_array_equal(nothing[1], equal[1])
 
 
 @pytest.mark.parametrize("cls", BY_ROW)
