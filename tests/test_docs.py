@@ -126,19 +126,15 @@ def changes_of(page: str) -> Iterator[tuple[str, str]]:
 
 
 # What the tests that go through all parts of a kind call the one that a page adds, and where these tests are.
-PROPERTIES = [
-    ("boosting-rule", "patient", "tests/test_catalog.py"),
-    pytest.param(
-        "boosting-rule", "patient", "tests/test_promises.py tests/boosting/test_variants.py", marks=pytest.mark.slow
-    ),
-    ("calibration", "histogram", "tests/decision/test_calibration.py"),
-    ("catalogue-name", "nb", "tests/test_catalog.py tests/test_promises.py"),
-    ("criterion", "dkm", "tests/tree/test_criteria.py tests/tree/test_growing.py"),
-    ("measure", "", "tests/test_measures.py"),
-    ("sampler", "RouletteSampler or roulette", "tests/sampling tests/test_catalog.py"),
-    pytest.param("sampler", "roulette", "tests/test_promises.py", marks=pytest.mark.slow),
-    ("vote-weight", "edge", "tests/decision/test_weights.py"),
-]
+PROPERTIES = {
+    "boosting-rule": ("patient", "tests/test_catalog.py"),
+    "calibration": ("histogram", "tests/decision/test_calibration.py"),
+    "catalogue-name": ("nb", "tests/test_catalog.py tests/test_promises.py"),
+    "criterion": ("dkm", "tests/tree/test_criteria.py tests/tree/test_growing.py"),
+    "measure": ("", "tests/test_measures.py"),
+    "sampler": ("RouletteSampler or roulette", "tests/sampling tests/test_catalog.py"),
+    "vote-weight": ("edge", "tests/decision/test_weights.py"),
+}
 CHANGING = sorted(name for name, page in PAGES.items() if any(changes_of(page)))
 RUNNING = sorted(name for name, page in PAGES.items() if any(blocks_of(page)) and name not in CHANGING)
 
@@ -178,12 +174,14 @@ def changed_copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def run_changed(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
-    """Run Python in the copy. Not compiled: that takes longer than few records do without it."""
-    variables = {"PYTHONPATH": str(folder / "src"), "NUMBA_DISABLE_JIT": "1", "PYTHONWARNINGS": "ignore"}
+def run_changed(folder: Path, *command: str, compiled: bool = False) -> subprocess.CompletedProcess[str]:
+    """Run Python in the copy; not compiled by default: that takes longer than few records do without it."""
+    variables = {
+        "NUMBA_DISABLE_JIT": str(int(not compiled)), "PYTHONPATH": str(folder / "src"), "PYTHONWARNINGS": "ignore",
+    }  # fmt: skip
     return subprocess.run(
         [sys.executable, *command], cwd=folder, env=os.environ | variables,
-        capture_output=True, text=True, timeout=600, check=False,
+        capture_output=True, text=True, timeout=1800, check=False,
     )  # fmt: skip
 
 
@@ -201,18 +199,27 @@ def test_code_runs_after_the_change_that_the_page_makes(name: str, changed_runs:
     assert changed_runs[name] == ""
 
 
-@pytest.mark.parametrize(("name", "part", "files"), PROPERTIES)
-def test_the_part_that_a_page_adds_has_the_properties_of_its_kind(
-    name: str, part: str, files: str, changed_copy: Path
-) -> None:
-    options = ["-q", "-n", "0", "-p", "no:cacheprovider", "-m", "not slow and not compiled", "-k", part]
-    done = run_changed(changed_copy, "-m", "pytest", *options, *files.split())
+PYTEST = ("-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", "-m")
+
+
+@pytest.mark.parametrize("name", PROPERTIES)
+def test_the_part_that_a_page_adds_has_the_properties_of_its_kind(name: str, changed_copy: Path) -> None:
+    part, files = PROPERTIES[name]
+    done = run_changed(changed_copy, *PYTEST, "not slow and not compiled", "-k", part, *files.split())
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.slow
+def test_nothing_else_knows_how_many_parts_there_are(changed_copy: Path) -> None:
+    parts = " or ".join(part for part, _ in PROPERTIES.values() if part)
+    rooms = ("bagging", "boosting", "decision", "sampling", "tree", "test_promises.py", "test_feature_costs.py")
+    for asked in (["-k", parts, *(f"tests/{room}" for room in rooms)], ["src"]):
+        done = run_changed(changed_copy, *PYTEST, "not slow", *asked, compiled=True)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
 def test_every_page_that_adds_a_part_is_asked_for_its_properties() -> None:
-    asked = {row.values[0] if hasattr(row, "values") else row[0] for row in PROPERTIES}
-    assert {f"docs/extending/{name}.md" for name in asked} == set(CHANGING)
+    assert {f"docs/extending/{name}.md" for name in PROPERTIES} == set(CHANGING)
 
 
 def test_what_the_source_does_not_say_cannot_be_changed() -> None:

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from stakes import CostBaggingClassifier, Costs, CostTreeClassifier, Decision
-from stakes.sampling import Bootstrap, MemberSampler
+from stakes.sampling import SAMPLERS, Bootstrap, MemberSampler
 
-SAMPLINGS = ["under", "over", "hybrid", "smote", "cpr"]
+SAMPLINGS = list(SAMPLERS)
 BY_CLASS_MEANS = pytest.mark.filterwarnings("ignore::stakes.exceptions.ClassMeansWarning")
 VOTE = Decision(output="vote")
 

@@ -19,10 +19,10 @@ from stakes.boosting import CostBoostClassifier
 from stakes.boosting.learners import sampled_weights
 from stakes.exceptions import ClassMeansWarning, DecisionError, FewRoundsWarning
 from stakes.records import Records
-from stakes.sampling import MemberSampler, Sample, make_sampler
+from stakes.sampling import SAMPLERS, MemberSampler, Sample, make_sampler
 
 HALF = Decision(threshold="half")
-SAMPLINGS = ("under", "over", "hybrid", "smote", "cpr")
+SAMPLINGS = tuple(SAMPLERS)
 ROUNDS = 8
 
 

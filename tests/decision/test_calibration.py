@@ -254,9 +254,7 @@ def test_bad_calibration_data_is_named(name):
 
 
 def test_unknown_names_list_the_known_ones():
-    with pytest.raises(
-        DecisionError, match="unknown calibration 'beta': choose from logistic, logistic_bounded, platt"
-    ):
+    with pytest.raises(DecisionError, match=f"unknown calibration 'beta': choose from {', '.join(CALIBRATIONS)}"):
         fit_calibration("beta")
 
 

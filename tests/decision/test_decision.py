@@ -12,8 +12,9 @@ from stakes import Decision
 from stakes.decision.decision import CHOICES
 from stakes.exceptions import DecisionError
 
-BY_ERROR = ("log_odds", "accuracy", "exp_odds", "squared_odds")
-PRUNED = ("pruned", "pruned_error", "pruned_margin")
+# What is chosen on no records.
+GIVEN_WEIGHTS = (None, "equal", "node")
+CLOSED_FORMS = ("logistic", "logistic_bounded")
 
 
 def valid(leaf, member, output, vote_weight, calibration, threshold) -> bool:  # type: ignore[no-untyped-def]
@@ -69,7 +70,7 @@ def test_validation_records_are_needed_by_what_is_chosen_on_them_and_by_nothing_
     ):
         decision = Decision(member=member, vote_weight=weight, calibration=calibration, threshold=threshold)  # type: ignore[arg-type]
         chosen = (
-            member == "tuned", threshold == "tuned", weight in BY_ERROR + PRUNED,
-            calibration not in (None, "logistic", "logistic_bounded"),
+            member == "tuned", threshold == "tuned", weight not in GIVEN_WEIGHTS,
+            calibration not in (None, *CLOSED_FORMS),
         )  # fmt: skip
         assert decision.needs_validation == any(chosen)

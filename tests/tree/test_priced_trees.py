@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from stakes import CostTreeClassifier
 from stakes.tree import growing
+from stakes.tree.criteria import CRITERIA
 from stakes.tree.nodes import Nodes
 from stakes.tree.prices import TRADE_OFFS, worth
 
@@ -127,7 +128,6 @@ def some_records(n: int, seed: int = 0) -> Data:
     return Data(X, y, rng.choice([1.0, 3.0, 7.0], n))
 
 
-CRITERIA = ["gini", "entropy", "gain_ratio", "cost"]
 # Few records are listed bin by bin; many have histograms.
 few_and_many = pytest.mark.parametrize("n", [60, pytest.param(3000, marks=pytest.mark.compiled)])
 
