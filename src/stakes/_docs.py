@@ -72,6 +72,11 @@ members_ : TreeMembers or ModelMembers
 [decision_in_force]
 decision_ : Decision
     The decision in force.
+[blended_models]
+estimators : list of (str, classifier) or str, default=None
+    The models to choose among, by themselves or by a name of the catalogue (``"cprrf"``). None is a dozen of them:
+    forests, boosting, LightGBM and logistic regression. Costs are passed to those that take them, as all of this
+    package do.
 [blending]
 calibration : {"platt_logit", "platt", "isotonic"} or None, default="platt_logit"
     What makes probabilities of the models' scores; None where they are calibrated already.

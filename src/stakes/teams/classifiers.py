@@ -342,10 +342,7 @@ class CostTeamClassifier(BlendClassifier):
 
     Parameters
     ----------
-    estimators : list of (str, classifier) or str, default=None
-        The models to choose among, by themselves or by a name of the catalogue (``"cprrf"``). None is a dozen of
-        them: forests, boosting, LightGBM and logistic regression. Costs are passed to those that take them, as all of
-        this package do.
+    {blended_models}
     choose : {"greedy", "best"}, default="greedy"
         A greedy search, with replacement and bagged; or the plain mean of the models that are best by themselves.
     size : int, default=5
@@ -399,10 +396,7 @@ class CostStackingClassifier(BlendClassifier):
 
     Parameters
     ----------
-    estimators : list of (str, classifier) or str, default=None
-        The models to combine, by themselves or by a name of the catalogue (``"cprrf"``). None is a dozen of them:
-        forests, boosting, LightGBM and logistic regression. Costs are passed to those that take them, as all of this
-        package do.
+    {blended_models}
     size : int, default=12
         At most so many models have a weight.
     strength : float, default=30
