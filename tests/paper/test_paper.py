@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from stakes.datasets import load_credit_card_fraud, load_kdd98, load_telco_churn
-from stakes.exceptions import StudyError
+from stakes.exceptions import StakesWarning, StudyError
 from stakes.paper import experiment, protocol
 from stakes.paper.command import command
 from stakes.paper.experiment import run_paper
@@ -194,6 +195,13 @@ def test_a_quick_look_is_small_and_says_so(folder, tmp_path, monkeypatch):
     assert result.notes[0].startswith("QUICK LOOK")
     assert set(result.models["overhead"]) == {5.0}
     assert "--quick" in result.page.read_text()
+
+
+def test_training_that_degenerates_is_a_figure_and_no_warning(folder, tmp_path, monkeypatch):
+    monkeypatch.setattr(protocol, "QUICK", {"methods": ("asb", "csb0", "ac2"), "trees": 2, "repeats": 1})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", StakesWarning)
+        run_paper("churn", folder, out=tmp_path, quick=True, jobs=1)
 
 
 def test_the_command_prints_tables_and_says_what_is_wrong_in_one_line(folder, tmp_path, monkeypatch):
