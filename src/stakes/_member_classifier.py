@@ -363,9 +363,9 @@ class MemberClassifier(CostClassifier):
     def _choose_leaf(self) -> None:
         """Choose the leaf probability that is left to the members, once, if there are records to choose it by.
 
-        All records that members were not trained on have a say: a few validation records leave much to noise. On
-        records that they were trained on, or neighbours of which were made for their training, the purest leaves would
-        win. Boosting's votes are those of its training.
+        All records that members were not trained on are used, because a few validation records leave much to noise.
+        On records that they were trained on, or neighbours of which were made for their training, the purest leaves
+        would be chosen. Boosting's votes are those of its training.
         """
         members = self.members_
         if not isinstance(members, TreeMembers) or members.cheapest_leaf is not None or not self.votes_.averages:

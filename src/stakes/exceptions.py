@@ -152,7 +152,7 @@ class NoEffectWarning(StakesWarning):
 
 
 class TrainingWarning(StakesWarning):
-    """Training went well by its own rules, and yet what came of it is hardly of use.
+    """Training has finished, but the model is probably of little use.
 
     Examples
     --------

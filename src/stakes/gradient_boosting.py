@@ -337,7 +337,7 @@ class CostGradientBoostingClassifier(MemberClassifier):
         return _from(start, lightgbm.Booster(model_str=found.model_to_string(num_iteration=found.best_iteration)))
 
     def _cost_of(self, records: Records) -> Callable[[Floats, Any], tuple[str, float, bool]]:
-        """Return what counts the cost of decisions on records by their probabilities, as LightGBM wants it."""
+        """Return a metric of LightGBM (`feval`): the cost of decisions on records by their probabilities."""
         threshold = 0.5 if OBJECTIVES[self.objective].threshold == "half" else records.known.threshold()
 
         def cost(probability: Floats, _data: Any) -> tuple[str, float, bool]:

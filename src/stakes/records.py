@@ -63,7 +63,7 @@ class Records:
 
     @cached_property
     def cost_unit(self) -> float:
-        """The smallest cost of misclassifying a record, but for those that are next to nothing; 1 if all are."""
+        """The smallest cost of misclassifying a record, without those next to 0 beside the largest; 1 if all are 0."""
         cost = self.cost
         largest = cost.max(initial=0.0)
         return float(cost[cost >= SMALLEST_SHARE * largest].min()) if largest > 0 else 1.0

@@ -413,10 +413,10 @@ class CostBoostClassifier(EnsembleClassifier):
 
 
 def _amounts(records: Records, draws: Draws | None, member: str) -> Floats | None:
-    """Return the factor of each record's cost that members do not know of; None where they know of no costs.
+    """Return the factor of each record's cost that members have not accounted for; None where they use no costs.
 
-    `draws` are those by cost, if there are any: a sample knows of the costs that it is drawn by. A member that decides
-    by the ratio of both costs knows of that.
+    `draws` are those by cost, if there are any: a sample accounts for the costs that it is drawn by, and a member that
+    decides by T_cs for the ratio of both costs.
     """
     if draws is None and member == "label":
         return None

@@ -121,7 +121,7 @@ class BoostedModels:
         return members, members.assign(records.X)
 
     def keep(self, member: ModelMembers) -> None:
-        """Take note that a member is in the ensemble: the next one does not depend on it."""
+        """Register a member that was accepted: the next one does not depend on it."""
 
     def join(self, members: Sequence[ModelMembers]) -> ModelMembers:
         """Return one ensemble of the members."""

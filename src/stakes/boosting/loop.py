@@ -38,7 +38,7 @@ class Learner(Protocol):
         """
 
     def keep(self, member: Any) -> None:
-        """Take note that a member is in the ensemble."""
+        """Register a member that was accepted."""
 
 
 @dataclass(frozen=True)
