@@ -229,8 +229,8 @@ def test_rates_are_limited_by_weight():
     assert tuned_threshold(y, scores, **given, max_fpr=1 / 3) == pytest.approx(0.5)
     assert tuned_threshold(y, scores, **given, max_fpr=0.33) == pytest.approx(0.9)
     assert tuned_threshold(y, scores, **given, max_fpr=0.1, sample_weight=[5, 4, 1, 1]) == pytest.approx(0.5)
-    assert tuned_threshold(y, scores, **given, max_share=0.5) == pytest.approx(0.5)
-    assert tuned_threshold(y, scores, **given, max_share=0.4) == pytest.approx(0.9)
+    assert tuned_threshold(y, scores, **given, max_acted=0.5) == pytest.approx(0.5)
+    assert tuned_threshold(y, scores, **given, max_acted=0.4) == pytest.approx(0.9)
 
 
 def test_costs_of_right_decisions_are_subtracted():
@@ -274,7 +274,7 @@ def test_arguments_are_checked():
         tune(sample_weight=[1, -1])
     with pytest.raises(CostsError, match="sample_weight has 3 records, y_true has 2"):
         tune(sample_weight=[1, 1, 1])
-    for name in ("max_fpr", "max_share"):
+    for name in ("max_fpr", "max_acted"):
         with pytest.raises(ValueError, match=f"{name} must be a share between 0 and 1, got 3"):
             tune(**{name: 3})
 

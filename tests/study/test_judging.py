@@ -58,6 +58,5 @@ def test_limits_are_kept_with_a_margin_for_new_records(limit, counted):
     allowed = allowed_share(0.1, int(among.sum()))
     assert allowed < 0.1
     found = judge([TUNED], Read(readings, records), fold, replace(Config(), **{limit: 0.1}))
-    name = {"max_fpr": "max_fpr", "max_acted": "max_share"}[limit]
-    np.testing.assert_array_equal(found.limited[0], score > threshold_of(score, records, **{name: allowed}))
+    np.testing.assert_array_equal(found.limited[0], score > threshold_of(score, records, **{limit: allowed}))
     assert found.limited[0][among].mean() <= allowed

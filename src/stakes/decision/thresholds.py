@@ -44,7 +44,7 @@ def tuned_threshold(
     sample_weight: ArrayLike | None = None,
     pos_label: Any = 1,
     max_fpr: float | None = None,
-    max_share: float | None = None,
+    max_acted: float | None = None,
 ) -> float:
     """Return the threshold with the least total cost; a record is positive iff its score is above it.
 
@@ -60,7 +60,7 @@ def tuned_threshold(
     {scores}
     max_fpr : float in [0, 1], default=None
         Only cuts whose false positive rate is at most this.
-    max_share : float in [0, 1], default=None
+    max_acted : float in [0, 1], default=None
         Only cuts that make at most this share of the records positive.
 
     Returns
@@ -82,8 +82,8 @@ def tuned_threshold(
     scores = finite_scores(y_score, n)
     fp, fn = Costs(fp=fp_cost, fn=fn_cost, tp=tp_cost, tn=tn_cost).for_records(n, "y_true").arrays(n)
     weight = record_weights(sample_weight, n)
-    check_shares(max_fpr=max_fpr, max_share=max_share)
-    limits = [(np.where(positive, 0.0, weight), max_fpr), (weight, max_share)]
+    check_shares(max_fpr=max_fpr, max_acted=max_acted)
+    limits = [(np.where(positive, 0.0, weight), max_fpr), (weight, max_acted)]
     return best_cut(scores, np.where(positive, weight * fn, 0.0), np.where(positive, 0.0, weight * fp), limits=limits)
 
 
