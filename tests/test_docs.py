@@ -30,6 +30,8 @@ from typing import Any, NamedTuple
 import pytest
 from sklearn import config_context
 
+from stakes.exceptions import NoEffectWarning
+
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 # Written elsewhere: the specification, and figures with the commands that made them.
@@ -77,6 +79,7 @@ def run_page(name: str, page: str) -> None:
     namespace: dict[str, Any] = {"__name__": "__main__"}
     with warnings.catch_warnings(), config_context():
         warnings.simplefilter("default")  # the tests make errors of warnings; readers do not
+        warnings.simplefilter("error", NoEffectWarning)  # which a page would teach its readers to get
         for block in blocks_of(page):
             printed = io.StringIO()
             with contextlib.redirect_stdout(printed):
