@@ -223,7 +223,7 @@ def fit_pool(classifier: CostBaggingClassifier, pool: Pool, validation: Records)
     n_drawn = _n_drawn(sampler, validation.positive, costs, len(pool))
     made = classifier._run(partial(_grow, classifier, pool, sampler, presample, n_drawn, first), seeds)
     classifier._set_trees(made, pool.base_rate, sampler.grows_by if changes else "")
-    classifier._last_fit = classifier.background_ = None
+    classifier._last_fit = classifier.background_ = classifier._also_unseen = None
     classifier._decide_by(classifier.decision)
     return classifier
 

@@ -79,6 +79,23 @@ def test_what_decisions_choose_about_members_is_chosen_on_the_validation_records
     np.testing.assert_array_equal(found == 1, forest.with_decision(decision).cut_.outcomes(readings))
 
 
+def test_leaves_are_not_chosen_on_the_records_of_a_fit_before(made, monkeypatch):
+    folder, _, _, _, validation = made
+    forest = make_classifier("dm-rf", n_estimators=4, random_state=0)
+    other = make_transactions(1200, fraud_rate=0.1, random_state=1)
+    some, others = slice(600), slice(600, None)
+    forest.fit(other.frame[some], other.target[some], X_val=other.frame[others], y_val=other.target[others])
+    chosen_on = []
+
+    def choose(leaves, votes, unseen, **options):
+        chosen_on.extend(len(part.records) for part in unseen)
+        return leaves[0]
+
+    monkeypatch.setattr("stakes._member_classifier.cheapest_leaf", choose)
+    fit_pool(forest, Pool.open(folder), validation)
+    assert chosen_on == [VALIDATION]
+
+
 def test_a_pool_is_sent_as_the_name_of_its_folder(made):
     pool = Pool.open(made[0])
     sent = pickle.dumps(pool.with_costs(Costs(fp=2.0, fn=7.0)))
