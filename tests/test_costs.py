@@ -18,6 +18,7 @@ from stakes import Costs
 from stakes._rows import RECORDS_PER_PART
 from stakes.costs import per_record
 from stakes.exceptions import CostsError
+from stakes.metrics import profit
 
 costs_of_any_size = st.just(0.0) | st.floats(1e-100, 1e100)
 
@@ -30,10 +31,14 @@ costs_of_any_size = st.just(0.0) | st.floats(1e-100, 1e100)
 def test_not_finite_names_argument_count_and_first_row(name, bad):
     given = {"fp": 1, "fn": 1, name: [1.0, bad, 3.0, bad]}
     found = rf"^{name}_cost is not finite in 2 records: the first is row 1, -?(nan|inf)\. "
-    with pytest.raises(
-        CostsError, match=f"{found}Fill it in, or leave such records out, or train with cost_estimator=$"
-    ):
+    estimated = ", or train with cost_estimator=" if name in ("fp", "fn") else ""  # it estimates no other costs
+    with pytest.raises(CostsError, match=f"{found}Fill it in, or leave such records out{estimated}$"):
         Costs(**given)
+
+
+def test_prices_that_are_not_finite_are_not_said_to_be_estimated():
+    with pytest.raises(CostsError, match=r"contact_cost is not finite in 1 record: .* or leave such records out$"):
+        profit([0, 1], [1, 1], benefit=[0.0, 5.0], contact_cost=[1.0, np.nan])
 
 
 @pytest.mark.parametrize("name", ["fp", "fn", "tp", "tn"])

@@ -218,7 +218,7 @@ def _numbers(value: ArrayLike, argument: str, *, may_be_nan: bool = False) -> Fl
             raise CostsError(f"{argument} is not numeric in {_records(len(bad))}: the first is row {bad[0]}, {first!r}")
         numbers = np.array(parsed, dtype=np.float64).reshape(raw.shape)
     infinite = _rows_where(lambda part: ~(np.isfinite(part) | (may_be_nan & np.isnan(part))), numbers)
-    estimated = ", or train with cost_estimator=" if argument.endswith("_cost") else ""
+    estimated = ", or train with cost_estimator=" if argument in ("fp_cost", "fn_cost") else ""
     _refuse(f"{argument} is not finite", numbers, infinite, f". Fill it in, or leave such records out{estimated}")
     return numbers
 
