@@ -279,7 +279,6 @@ def _attribute(
                     fits_before[d, b] = fits_path[f, b]
                     fits[d, b] = fits_path[f, b] * left[d, b]
                 if number >= 0 and gain[number] == 0.0:
-                    reached = d - 1
                     continue
                 value, above = (gain[number], probability[number]) if number >= 0 else (0.0, 0.0)
                 for b in range(LANES):
