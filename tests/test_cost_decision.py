@@ -9,6 +9,7 @@ import sklearn
 from scipy.special import expit
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
+from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
@@ -19,7 +20,7 @@ from sklearn.tree import DecisionTreeClassifier
 from stakes import CostDecisionClassifier, Costs, Decision
 from stakes.datasets import make_transactions
 from stakes.encoded import EncodedClassifier
-from stakes.exceptions import ColumnTypeWarning, CostsNeededError, DecisionError
+from stakes.exceptions import ColumnTypeWarning, CostsNeededError, DecisionError, OneClassWarning
 from stakes.metrics import make_cost_scorer, savings_score, total_cost, tuned_threshold
 
 
@@ -188,3 +189,17 @@ def test_encoded_classifiers_take_numbers_as_they_are_and_categories_as_numbers(
     np.testing.assert_array_equal(EncodedClassifier(plain).fit(X, y).predict(X), plain.fit(X, y).predict(X))
     frame = pl.DataFrame({"kind": np.where(y == 1, "b", "a")})
     np.testing.assert_array_equal(EncodedClassifier(plain).fit(frame, y).predict(frame), y)
+
+
+@pytest.mark.parametrize(("n", "looked_at"), [(200, [200]), (1000, [334, 1000]), (10000, [257, 5000, 10000])])
+def test_records_that_are_all_decided_alike_are_looked_at_in_growing_parts_each_once(n, looked_at, monkeypatch):
+    sizes, predict_proba = [], DummyClassifier.predict_proba
+
+    def counted(self, X):
+        sizes.append(len(X))
+        return predict_proba(self, X)
+
+    monkeypatch.setattr(DummyClassifier, "predict_proba", counted)
+    with pytest.warns(OneClassWarning, match="decided to be positive"):
+        CostDecisionClassifier(DummyClassifier()).fit(np.zeros((n, 1)), np.arange(n) % 2, fp_cost=1.0, fn_cost=9.0)
+    assert sizes == looked_at

@@ -242,14 +242,15 @@ class MemberClassifier(CostClassifier):
     def _warn_if_one_class(self, records: Records) -> None:
         """Warn if all training records are decided alike, and the mistakes that this makes cost something."""
         n = len(records)
-        looks = [records.take(np.arange(0, n, max(1, n // most))) for most in LOOKS]
+        steps = sorted({1, *(max(1, n // most) for most in LOOKS)}, reverse=True)
+        looks = [records if step == 1 else records.take(np.arange(0, n, step)) for step in steps]
         if isinstance(self.members_, TreeMembers) and len(self.members_) > FEW_TREES:
             means = self.reader_.read_mean(self.members_.take(range(FEW_TREES)), looks[0].X)
             if means is not None:
                 n_positive = np.count_nonzero(self.cut_.outcomes(means, looks[0].known))
                 if CLEARLY <= n_positive <= len(looks[0]) - CLEARLY:
                     return
-        for some in (*looks, records):
+        for some in looks:
             outcome = self.cut_.outcomes(self._readings(self.reader_, some.X, some.known), some.known)
             if outcome.any() and not outcome.all():
                 return
