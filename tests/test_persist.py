@@ -564,3 +564,12 @@ def test_a_model_that_can_go_on_is_saved_and_goes_on(kind: Any, small: Records) 
     for each in (model, again):
         each.set_params(n_estimators=8).fit(small.X, small.y, **small.costs)
     np.testing.assert_array_equal(again.predict_proba(small.X), model.predict_proba(small.X))
+
+
+def test_the_members_of_a_model_that_can_go_on_are_saved_once(small: Records) -> None:
+    def arrays(model: Any) -> int:
+        file = io.BytesIO(stakes.persist.dumps(model.fit(small.X, small.y, **small.costs)))
+        return sum(name.endswith(".npy") for name in ZipFile(file).namelist())
+
+    once = arrays(CostBoostClassifier(**FEW))
+    assert arrays(CostBoostClassifier(warm_start=True, **FEW)) <= once + 3  # weights, and what was held out

@@ -23,7 +23,7 @@ from stakes._progress import progress
 from stakes._rows import parts
 from stakes._typing import Bools, Floats
 from stakes._validation import number
-from stakes.boosting.learners import BoostedModels, BoostedTrees
+from stakes.boosting.learners import BoostedModels, BoostedTrees, apart
 from stakes.boosting.loop import DONE, USELESS, Boosted, boost
 from stakes.boosting.rules import Rule, make_rule
 from stakes.cost_tree import CostTreeClassifier
@@ -210,7 +210,8 @@ class CostBoostClassifier(EnsembleClassifier):
         acted = rule.uses_costs or sampled_by_cost or by_tree or self.member_ != "label"
         last, n_rounds = None, self.n_estimators
         if self._goes_on():
-            last, rng = Boosted(**self._last_fit["boosted"]), copy.deepcopy(self._last_fit["rng"])
+            last = Boosted(apart(self.members_), **self._last_fit["boosted"])
+            rng = copy.deepcopy(self._last_fit["rng"])
             self._check_warm_start(last.log_weight.size, len(records))
             n_rounds = self.n_estimators - len(last.members) if last.stop_reason == DONE else 0
         with ThreadPoolExecutor(self._n_threads) as pool:
@@ -224,8 +225,10 @@ class CostBoostClassifier(EnsembleClassifier):
             rounds = progress(range(n_rounds), n_rounds, f"{n_rounds} rounds", self.verbose)
             tries = 1 if draws is None else 1 + rule.redraws
             boosted = boost(rule, records, learner, self._vote(records), rounds, tries, self.learning_rate, last)
-        self._keep(boosted=vars(boosted), rng=copy.deepcopy(rng))
         self.members_ = learner.join(boosted.members)
+        # Members are kept in the ensemble alone: a model file has them once, and they are checked when it is loaded.
+        but_members = {name: value for name, value in vars(boosted).items() if name != "members"}
+        self._keep(boosted=but_members, rng=copy.deepcopy(rng))
         self.estimator_weights_ = np.array(boosted.alphas)
         self.estimator_errors_ = np.array(boosted.errors)
         self.n_rounds_ = len(boosted.members)

@@ -21,7 +21,7 @@ from stakes.tree.nodes import MISSING
 from stakes.tree.stumps import Stumps
 from stakes.tree.trees import Trees
 
-__all__ = ["BoostedModels", "BoostedTrees"]
+__all__ = ["BoostedModels", "BoostedTrees", "apart"]
 
 
 @dataclass
@@ -126,6 +126,13 @@ class BoostedModels:
     def join(self, members: Sequence[ModelMembers]) -> ModelMembers:
         """Return one ensemble of the members."""
         return ModelMembers([member.models[0] for member in members], self.learner.labels[1])
+
+
+def apart(members: TreeMembers | ModelMembers) -> list[TreeMembers] | list[ModelMembers]:
+    """Return the members of an ensemble one by one, as they were before they were joined."""
+    if isinstance(members, TreeMembers):
+        return [members.take([number]) for number in range(len(members))]
+    return [ModelMembers([model], members.positive) for model in members.models]
 
 
 def sampled_weights(sample: Sample, records: Records, log_weight: Floats) -> Floats:
