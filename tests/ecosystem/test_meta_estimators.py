@@ -115,6 +115,18 @@ def test_weights_reach_the_last_step_of_a_pipeline(wrap: Any, enabled: bool) -> 
         np.testing.assert_array_equal(piped.fit(X, Y, fp_cost=1, fn_cost=AMOUNT).predict_proba(X), expected)
 
 
+@pytest.mark.parametrize("kind", [CostBaggingClassifier, CostBoostClassifier])
+def test_costs_that_acted_in_the_last_step_of_a_pipeline_are_not_counted_again(kind: Any) -> None:
+    inside = CostBoostClassifier(variant="naive", **FEW)
+    plain, piped = (
+        kind(model, **FEW).fit(X, Y, fp_cost=1, fn_cost=6)
+        for model in (inside, make_pipeline(make_pipeline("passthrough", inside)))
+    )
+    assert piped.default_decision_ == plain.default_decision_
+    assert plain.costs_acted_
+    np.testing.assert_array_equal(piped.predict(X), plain.predict(X))
+
+
 @pytest.mark.parametrize("wrap", [CostDecisionClassifier, CostBaggingClassifier])
 def test_weights_for_a_model_that_takes_none_are_an_error_of_ours(wrap: Any) -> None:
     with pytest.raises(ValueError, match=r"sample_weight was given, and KNeighborsClassifier\(\) does not take it"):
