@@ -147,7 +147,7 @@ class EnsembleClassifier(MemberClassifier):
     def _check_warm_start(self, then: int, now: int) -> None:
         """Raise an error where a warm start cannot go on, and warn where it has as many members as are asked for.
 
-        `then` and `now` are the numbers of records with a weight.
+        `then` and `now` are the numbers of records with a weight. `_train` calls it, for the line that a warning names.
         """
         self._check_same(then, now)
         n_kept = len(self.members_)
@@ -157,7 +157,7 @@ class EnsembleClassifier(MemberClassifier):
                 "warm_start==True"
             )
         if self.n_estimators == n_kept:
-            warnings.warn("Warm-start fitting without increasing n_estimators does not fit new trees.", stacklevel=5)
+            warnings.warn("Warm-start fitting without increasing n_estimators does not fit new trees.", stacklevel=4)
 
     @property
     def _prunes(self) -> bool:

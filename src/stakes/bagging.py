@@ -231,7 +231,9 @@ class CostBaggingClassifier(EnsembleClassifier):
         if not self._goes_on():
             self._seed = int(rng.integers(2**63))
         first, *seeds = self._seeds()
-        kept = self._kept_members(len(records))
+        kept = self._kept_members()
+        if kept:
+            self._check_warm_start(kept[0].seen.size, len(records))
         seeds = seeds[len(kept) :]
         presample = self.presample or not changes
         draws = Draws(sampler, shown, np.random.default_rng(first), self.n_estimators, presample=presample)
@@ -293,14 +295,13 @@ class CostBaggingClassifier(EnsembleClassifier):
         """Return the seeds of what samples share, and of each member."""
         return np.random.SeedSequence(self._seed).spawn(1 + self.n_estimators)
 
-    def _kept_members(self, n: int) -> list[Made]:
-        """Return the members of the last fit, of `n` records, that are to be kept."""
+    def _kept_members(self) -> list[Made]:
+        """Return the members of the last fit that are to be kept."""
         if not self._goes_on():
             return []
-        samples, made = self._last_fit["samples"], self.members_
-        self._check_warm_start(Made(None, *samples[0]).seen.size, n)
+        made = self.members_
         members = list(map(made.trees.tree, range(len(made)))) if isinstance(made, TreeMembers) else made.models
-        return [Made(member, *sample) for member, sample in zip(members, samples, strict=True)]
+        return [Made(member, *sample) for member, sample in zip(members, self._last_fit["samples"], strict=True)]
 
     def _out_of_bag(self, records: Records, seen: Bools) -> ValidationRecords | None:
         """Return the training records with the members that saw them, where they can serve for validation."""

@@ -341,6 +341,18 @@ def test_a_warm_start_adds_the_members_of_a_longer_fit(name: str) -> None:
         model.set_params(n_estimators=9).fit(X[:200], Y[:200])
 
 
+@pytest.mark.parametrize("kind", [CostBaggingClassifier, CostBoostClassifier])
+def test_the_warning_of_a_warm_start_that_adds_nothing_names_the_line_that_asked_for_it(kind: Any) -> None:
+    model = kind(warm_start=True, n_estimators=3, random_state=0).fit(X, Y)
+    with pytest.warns(UserWarning, match="without increasing n_estimators") as told:
+        _fit_again(model)
+    assert told[0].lineno == _fit_again.__code__.co_firstlineno + 1
+
+
+def _fit_again(model: Any) -> None:
+    model.fit(X, Y)
+
+
 def test_a_warm_start_holds_out_the_same_records() -> None:
     model = CostBaggingClassifier(validation=0.3, warm_start=True, n_estimators=3).fit(X, Y)
     first = model.validation_.records.X
