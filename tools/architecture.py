@@ -48,6 +48,7 @@ ROOMS = (
             "_rows",
             "_typing",
             "_validation",
+            "_warn",
             "_atomic",
             "exceptions",
             "_progress",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -24,6 +23,7 @@ from stakes._members import ModelMembers, TreeMembers
 from stakes._routing import Route
 from stakes._typing import Bools, Floats, Int32s, Ints
 from stakes._validation import boolean, classifier, whole
+from stakes._warn import warn
 from stakes.cost_tree import CostTreeClassifier
 from stakes.decision.decision import Decision
 from stakes.decision.readings import Readings
@@ -110,11 +110,10 @@ class EnsembleClassifier(MemberClassifier):
         defaults = CostTreeClassifier().get_params()
         given = [name for name in OF_THE_ENSEMBLE if getattr(tree, name) != defaults[name]]
         if given:
-            warnings.warn(
+            warn(
                 f"{', '.join(given)} of the member tree {'have' if len(given) > 1 else 'has'} no effect: give "
                 f"{'them' if len(given) > 1 else 'it'} to {type(self).__name__} instead",
                 NoEffectWarning,
-                stacklevel=2,
             )
 
     def _routes(self) -> dict[str, Route]:
@@ -157,7 +156,7 @@ class EnsembleClassifier(MemberClassifier):
                 "warm_start==True"
             )
         if self.n_estimators == n_kept:
-            warnings.warn("Warm-start fitting without increasing n_estimators does not fit new trees.", stacklevel=4)
+            warn("Warm-start fitting without increasing n_estimators does not fit new trees.", UserWarning)
 
     @property
     def _prunes(self) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import warnings
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -24,6 +23,7 @@ from stakes._random import generator
 from stakes._rows import take_rows
 from stakes._typing import Bools, Bytes, Floats
 from stakes._validation import Constraint, fraction
+from stakes._warn import warn
 from stakes.costs import Costs
 from stakes.decision.cuts import NO_RECORDS, Cut, Evaluation, apply_cuts, fit_cuts, fixed_cut
 from stakes.decision.decision import Decision
@@ -255,11 +255,10 @@ class MemberClassifier(CostClassifier):
             if outcome.any() and not outcome.all():
                 return
         if records.loss[records.positive != outcome[0]].sum() > 0:
-            warnings.warn(
+            warn(
                 f"all {n} training records are decided to be {'positive' if outcome[0] else 'negative'}: compare with "
                 "the cost of doing that without a model",
                 OneClassWarning,
-                stacklevel=3,
             )
 
     @property

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from math import inf
@@ -18,6 +17,7 @@ from stakes._member_classifier import CLASS_WEIGHT, CONSTRAINTS, MemberClassifie
 from stakes._members import TreeMembers
 from stakes._typing import Bools, Bytes
 from stakes._validation import Constraint, boolean, choice, number, size, whole
+from stakes._warn import warn
 from stakes.decision.decision import Decision
 from stakes.exceptions import NoEffectWarning
 from stakes.feature_costs import FeatureCosts
@@ -245,11 +245,10 @@ class CostTreeClassifier(MemberClassifier):
     def _warn_of_leaf(self, decision: Decision | None) -> None:
         """Warn where `leaf` has no effect, because a decision has its own."""
         if decision is not None and self.leaf not in ("frequency", decision.leaf):
-            warnings.warn(
+            warn(
                 f"leaf={self.leaf!r} has no effect, because a decision says which probability of a leaf it goes by: "
                 f"write Decision(leaf={self.leaf!r}, ...)",
                 NoEffectWarning,
-                stacklevel=2,
             )
 
     def apply(self, X: Any) -> NDArray[np.int32]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import warnings
 from collections.abc import Collection, Iterator, Mapping
 from decimal import Decimal
 from numbers import Real
@@ -17,6 +16,7 @@ from sklearn.utils.validation import check_array, validate_data
 
 from stakes._rows import as_array, is_sparse
 from stakes._typing import Floats, Indices
+from stakes._warn import warn
 from stakes.exceptions import ColumnTypeWarning
 
 __all__ = [
@@ -177,11 +177,10 @@ def as_fitted(column: Column, name: str, categories: Collection[str] | None) -> 
         all_unknown = len(unknown) == len(known) and unknown.n_unique() <= len(unknown) / 2
         if len(unknown) and (texts is not column or all_unknown):
             shown = ", ".join(map(repr, list(categories)[:3]))
-            warnings.warn(
+            warn(
                 f"feature {name!r} had the categories {shown} ... when fitted, and {len(unknown)} of {len(known)} "
                 f"values are none of them, such as {unknown[0]!r}: they are taken for missing",
                 ColumnTypeWarning,
-                stacklevel=2,
             )
     return texts
 
@@ -268,11 +267,10 @@ def _warn_if_numbers(column: pl.Series, name: str) -> None:
     stripped = pl.Series([text.strip() for text in distinct.to_list()], dtype=pl.String)
     numbers = stripped.cast(pl.Float64, strict=False).drop_nulls()
     if len(distinct) > 2 and len(numbers) >= MOSTLY * len(distinct):
-        warnings.warn(
+        warn(
             f"column {name!r} is text, and {len(numbers)} of its {len(distinct)} distinct values look like numbers: "
             "convert it to numbers, or to a categorical type if they are names",
             ColumnTypeWarning,
-            stacklevel=2,
         )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -23,6 +22,7 @@ from stakes._progress import progress
 from stakes._rows import parts
 from stakes._typing import Bools, Floats
 from stakes._validation import number
+from stakes._warn import warn
 from stakes.boosting.learners import BoostedModels, BoostedTrees, apart
 from stakes.boosting.loop import DONE, USELESS, Boosted, boost
 from stakes.boosting.rules import Rule, make_rule
@@ -234,11 +234,10 @@ class CostBoostClassifier(EnsembleClassifier):
         self.n_rounds_ = len(boosted.members)
         self.stop_reason_ = boosted.stop_reason
         if self.stop_reason_ == USELESS and self.n_rounds_ < min(10, self.n_estimators / 10):
-            warnings.warn(
+            warn(
                 f"boosting kept {self.n_rounds_} of {self.n_estimators} rounds: the next member was no better than "
                 "chance. Try deeper trees or another variant",
                 FewRoundsWarning,
-                stacklevel=3,
             )
         self.votes_ = _votes(rule, self.estimator_weights_)
         if self._tunes_by_weights:

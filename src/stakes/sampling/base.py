@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any
@@ -17,6 +16,7 @@ from sklearn.utils.validation import validate_data
 
 from stakes._random import generator
 from stakes._rows import append_rows, fresh_index, take_rows
+from stakes._warn import warn
 from stakes.costs import Costs
 from stakes.exceptions import ClassMeansWarning, CostsError, SamplingError
 from stakes.sampling.rows import drawn_rows
@@ -282,11 +282,10 @@ class CostSampler(MemberSampler, BaseSampler):
 def with_class_means(costs: Costs, y: NDArray[Any], method: str) -> Costs:
     """Reduce `costs` to class means for a `method` defined on constant ones, and say so (FRAMEWORK 1)."""
     means = costs.class_means(y)
-    warnings.warn(
+    warn(
         f"{method} is defined for constant costs: the record-dependent ones were replaced by their class means, "
         f"fp_cost={means.fp:g} and fn_cost={means.fn:g}",
         ClassMeansWarning,
-        stacklevel=3,
     )
     return means
 

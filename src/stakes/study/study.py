@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import time
-import warnings
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from itertools import chain, takewhile
@@ -19,6 +18,7 @@ from threadpoolctl import threadpool_limits
 import stakes
 from stakes._atomic import write_atomically
 from stakes._forks import refuse_if_forked
+from stakes._warn import warn
 from stakes.exceptions import ModelFileError, StakesWarning, StudyError
 from stakes.measures import MEASURES
 from stakes.persist import dumps
@@ -310,7 +310,7 @@ class Study:
         for done in Workers(self.jobs, self.dask).map(_run_named, self.data, tasks) if missing else ():
             if done.unsaved and done.unit.method not in unsaved:  # now, and not at the end: more may be done by then
                 unsaved.add(done.unit.method)
-                warnings.warn(f"{done.unit.method} cannot be delivered: {done.unsaved}", StakesWarning, stacklevel=4)
+                warn(f"{done.unit.method} cannot be delivered: {done.unsaved}", StakesWarning)
             if done.failure:
                 failed[done.unit.method] = done.failure
             else:
