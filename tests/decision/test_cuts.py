@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import tracemalloc
+from collections.abc import Callable
+from itertools import product
 from math import inf
 from typing import Any
 
@@ -16,6 +19,7 @@ from stakes.decision.reader import Reader, Votes
 from stakes.decision.readings import Readings, Source
 from stakes.exceptions import CostsNeededError, DecisionError
 from stakes.records import Records
+from stakes.tree.leaves import LEAVES
 
 
 @pytest.mark.parametrize(("limit", "value"), [("max_fpr", 0.05), ("max_acted", 0.1), ("max_fpr", 0.0)])
@@ -170,6 +174,29 @@ def test_scores_of_folds_are_joined_in_the_order_of_the_records(holes: Any, fres
         Readings.join([clf.read(decisions[:1], fresh.X[rows[0]]), whole.take(rows[1]), whole.take(rows[2])], rows)
     with pytest.raises(ValueError, match="was not among the decisions"):
         whole.source(Decision(member="cost"))
+
+
+def test_scores_are_not_in_memory_once_more_while_cuts_are_chosen_or_folds_joined() -> None:
+    n = 20_000
+    leaf_and_weight = product(LEAVES, ("equal", "log_odds", "accuracy", "squared_odds"))
+    decisions = [Decision(member="cost", leaf=leaf, vote_weight=weight) for leaf, weight in leaf_and_weight]
+    p = np.random.default_rng(0).random(n)
+    readings = Readings({Source.of(decision, "vote"): p for decision in decisions}, {})
+    records, halves = Records(None, p > 0.6, Costs(fp=1, fn=5)), (np.arange(0, n, 2), np.arange(1, n, 2))
+    parts = [readings.take(rows) for rows in halves]
+    size = 8 * n * len(decisions)
+
+    def peak(work: Callable[[], object]) -> int:
+        work()
+        tracemalloc.start()
+        work()
+        _, most = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        return most
+
+    assert peak(lambda: fit_cuts(decisions, readings, records)) < size / 2
+    # What is returned, and one of its arrays on the way.
+    assert peak(lambda: Readings.join(parts, halves)) < 1.2 * size
 
 
 def test_the_logistic_correction_of_joined_scores_goes_by_the_votes_of_each_model(holes: Any, fresh: Any) -> None:

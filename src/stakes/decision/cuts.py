@@ -147,22 +147,23 @@ def fit_cuts(
     check_shares(max_fpr=max_fpr, max_acted=max_acted)
     known = np.flatnonzero(readings.known)
     known = known if rows is None else np.intersect1d(rows, known)
-    readings, records = readings.take(known), records.with_features(None).take(known)
+    records = records.with_features(None).take(known)
     limits = [(np.where(records.positive, 0.0, records.weights), max_fpr), (records.weights, max_acted)]
     calibrations: dict[tuple[Source, str | None], Calibration | None] = {}
     thresholds: dict[tuple[Source, str | None, str], Threshold] = {}
     cuts = []
     for decision in decisions:
         source, name, kind = readings.source(decision), decision.calibration, THRESHOLDS[decision.threshold]
-        score = readings.scores[source]
-        if (source, name) not in calibrations:
-            weight = records.weight
-            fitted = None if name is None else fit_calibration(name, score, records.positive, sample_weight=weight)
-            calibrations[source, name] = fitted
-        calibration = calibrations[source, name]
         if (key := (source, name, decision.threshold)) not in thresholds:
+            # One source at a time: a copy of all scores would take as much memory as they do.
+            score, total = readings.scores[source][known], readings.total_weight.get(source)
+            if (source, name) not in calibrations:
+                weight = records.weight
+                fitted = None if name is None else fit_calibration(name, score, records.positive, sample_weight=weight)
+                calibrations[source, name] = fitted
+            calibration = calibrations[source, name]
             if calibration is not None and kind.needs_data:
-                score = calibration(score, readings.total_weight.get(source))
+                score = calibration(score, None if total is None else total[known])
             thresholds[key] = kind.fit(score, records, limits)
-        cuts.append(Cut(decision, calibration, thresholds[key]))
+        cuts.append(Cut(decision, calibrations[source, name], thresholds[key]))
     return cuts

@@ -102,9 +102,9 @@ class Readings:
             raise ValueError("rows must have every row number from 0 on exactly once")
         if any(set(part.scores) != set(parts[0].scores) or part.output != parts[0].output for part in parts):
             raise ValueError("the parts were not read for the same decisions")
-        whole = Readings(
-            {source: np.concatenate([part.scores[source] for part in parts]) for source in parts[0].scores},
-            {source: np.concatenate([part.total_weight[source] for part in parts]) for source in parts[0].total_weight},
-            parts[0].output,
-        )
-        return whole.take(order)
+
+        def joined(columns: Sequence[Mapping[Source, Floats]]) -> dict[Source, Floats]:
+            return {source: np.concatenate([each[source] for each in columns])[order] for source in columns[0]}
+
+        scores, totals = joined([part.scores for part in parts]), joined([part.total_weight for part in parts])
+        return cls(scores, totals, parts[0].output)
