@@ -169,6 +169,9 @@ def test_positive_class_is_that_of_the_estimator(wrap, complete_sample):
     display = CostCurveDisplay.from_estimator(model, X, labels, **costs)
     assert display.curve.cost[-1] == costs["fn_cost"][labels == "bad"].sum()
     np.testing.assert_array_equal(display.curve.thresholds[1:], np.unique(model.predict_proba(X)[:, 0]))
+    model.set_params(**{name: None for name in model.get_params() if name.endswith("pos_label")})  # before another fit
+    again = CostCurveDisplay.from_estimator(model, X, labels, **costs)
+    np.testing.assert_array_equal(again.curve.cost, display.curve.cost)
 
 
 # Errors

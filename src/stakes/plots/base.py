@@ -130,7 +130,8 @@ def positive_class(estimator: Any, pos_label: Any = None) -> Any:
         raise ValueError(f"{kind} tells {len(classes)} classes apart: only two can be drawn")
     if pos_label is None:
         final = estimator[-1] if isinstance(estimator, Pipeline) else estimator
-        pos_label = getattr(final, "pos_label", None)
+        # That of the last fit, whatever the parameter is now.
+        pos_label = getattr(final, "pos_label_", getattr(final, "pos_label", None))
     if pos_label is None:
         return classes[1]
     if pos_label not in classes:
