@@ -10,10 +10,13 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
-from stakes import CostBaggingClassifier, Decision
+from stakes import CostBaggingClassifier, CostTeamClassifier, Decision
 from stakes.datasets import make_churn
 from stakes.decision.calibration import Platt
 from stakes.delivered import DeliveredClassifier
+from stakes.metrics import make_cost_scorer
+from stakes.plots import CostCurveDisplay
+from stakes.teams.blends import Team
 
 DATA = make_churn(300, random_state=0)
 TURNED = DATA.frame[:, ::-1]
@@ -66,3 +69,31 @@ def test_a_delivered_model_is_not_trained_again(model: DeliveredClassifier) -> N
     with pytest.raises(TypeError, match="trained already"):
         model.fit(DATA.frame, DATA.target)
     assert not hasattr(model, "members_")
+
+
+@pytest.mark.parametrize("labels", [("stays", "leaves"), ("loyal", "moves")])
+def test_the_positive_class_is_that_of_the_study(forest: Any, labels: tuple[str, str]) -> None:
+    model = DeliveredClassifier(forest, labels, DATA.frame.columns)
+    y = np.where(DATA.target == 1, labels[1], labels[0])
+    assert model.pos_label_ == labels[1]
+    display = CostCurveDisplay.from_estimator(model, DATA.frame, y, fp_cost=1, fn_cost=5)
+    assert display.curve.cost[[0, -1]].tolist() == [(DATA.target == 0).sum(), 5 * DATA.target.sum()]
+
+
+@pytest.mark.parametrize("labels", [("stays", "leaves"), ("loyal", "moves")])
+def test_a_team_of_delivered_models_is_explained(forest: Any, labels: tuple[str, str]) -> None:
+    model, blend = DeliveredClassifier(forest, labels, DATA.frame.columns), Team(np.array([1.0]), (None,))
+    team = CostTeamClassifier.from_fitted([("rf", model)], blend, fp_cost=1, fn_cost=5, pos_label=labels[1])
+    explained, alone = team.explain(DATA.frame[:5]), forest.explain(DATA.frame[:5])
+    np.testing.assert_allclose(explained.values, alone.values, atol=1e-12)
+
+
+def test_a_delivered_model_says_whether_it_goes_by_costs(model: DeliveredClassifier) -> None:
+    assert model.needs_costs_
+    half = model.with_decision(Decision(threshold="half"))
+    assert not half.needs_costs_
+    # Gains are costs for measures, and none to decide by.
+    y, costs = np.where(DATA.target == 1, "leaves", "stays"), {"fp_cost": 1.0, "fn_cost": -5.0}
+    found = half.predict(DATA.frame) == "leaves"
+    expected = (found & (DATA.target == 0)).sum() - 5 * (~found & (DATA.target == 1)).sum()
+    assert make_cost_scorer(**costs, pos_label="leaves")(half, DATA.frame, y) == -expected

@@ -63,6 +63,8 @@ class DeliveredClassifier(AcquisitionMixin, ExplainMixin, ClassifierMixin, BaseE
     ----------
     classes_ : ndarray of shape (2,)
         Both labels, in increasing order.
+    pos_label_ : label
+        The positive class.
 
     Examples
     --------
@@ -111,6 +113,21 @@ class DeliveredClassifier(AcquisitionMixin, ExplainMixin, ClassifierMixin, BaseE
     def classes_(self) -> NDArray[Any]:
         """Both labels, in increasing order."""
         return np.sort(np.array(list(self.labels)))
+
+    @property
+    def pos_label_(self) -> Any:
+        """The positive class, which may be the smaller label."""
+        return self.labels[1]
+
+    @property
+    def _positive(self) -> int:
+        return int(np.flatnonzero(self.classes_ == self.pos_label_)[0])
+
+    @property
+    def needs_costs_(self) -> bool:
+        """Whether `predict` goes by the costs of the records to be decided on."""
+        check_is_fitted(self)
+        return bool(self.model.needs_costs_)
 
     @property
     def n_features_in_(self) -> int:

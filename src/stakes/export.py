@@ -96,9 +96,8 @@ def to_onnx(model: Any, path: str | Path | None = None) -> Any:
                 f"the calibrations {known}, or without any"
             )
         score = CALIBRATED[type(calibration)](graph, calibration, score, total)
-    positive = inner._positive if inner is model else int(model.classes_[1] == model.labels[1])
     other = graph.add("Sub", graph.number(1.0), score)
-    graph.add("Concat", *((other, score) if positive == 1 else (score, other)), axis=1, output="probabilities")
+    graph.add("Concat", *((other, score) if model._positive == 1 else (score, other)), axis=1, output="probabilities")
     threshold = "" if inner.cut_.threshold.needs_costs else repr(float(inner.cut_.threshold(None)))
     facts = {"stakes": stakes.__version__, "classes": repr(model.classes_.tolist()), "threshold": threshold}
     exported = graph.model({name: fact for name, fact in facts.items() if fact})
