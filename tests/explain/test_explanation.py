@@ -10,6 +10,7 @@ import pytest
 from lightgbm import LGBMClassifier
 from scipy import sparse
 from scipy.special import logit
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 
@@ -356,6 +357,30 @@ def test_money_is_by_estimated_costs_where_they_are_not_given():
     estimated = estimated_cost(clf.cost_estimators_["fn_cost"], new)
     found = clf.explain(new)
     np.testing.assert_allclose(found.money, found.values * (3 + estimated)[:, None])
+
+
+class ByLength(ClassifierMixin, BaseEstimator):
+    """Goes by how many items there are in the first cell of a record."""
+
+    def fit(self, X, y):
+        self.classes_ = np.unique(y)
+        return self
+
+    def predict_proba(self, X):
+        share = np.array([len(record[0]) / 10 for record in X])
+        return np.column_stack([1 - share, share])
+
+
+@pytest.mark.parametrize("container", [list, tuple, dict.fromkeys, np.array])
+def test_objects_that_only_models_can_read_are_no_trouble_but_for_explanations(container):
+    X = np.empty((40, 1), object)
+    X[:, 0] = [container(range(i % 9)) for i in range(40)]
+    y = np.arange(40) % 2
+    for clf in (CostDecisionClassifier(ByLength()), CostBaggingClassifier(ByLength(), n_estimators=2, random_state=0)):
+        clf.fit(X, y, fp_cost=1, fn_cost=2)
+        np.testing.assert_array_equal(clf.predict(X), [i % 9 > 3 for i in range(40)])
+        with pytest.raises(ValueError, match="no typical values of its features are known"):
+            clf.explain(X)
 
 
 def test_a_wrong_number_of_samples_is_refused():

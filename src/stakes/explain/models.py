@@ -103,7 +103,8 @@ def known_background(background: Background | None, model: Any) -> Background:
     """Return the background, or say that there is none."""
     if background is None:
         raise ValueError(
-            f"{type(model).__name__} is explained by sampling, and no typical values of its features are known: it was "
-            "trained by an older version, or outside of this package; train it again"
+            f"{type(model).__name__} is explained by sampling, and no typical values of its features are known: they "
+            "are objects that only models can read, or it was trained by an older version, or outside of this package; "
+            "train it again, on numbers and categories"
         )
     return background

@@ -52,7 +52,7 @@ def background_of(X: Any, weight: Floats | None = None) -> dict[str, list[Any]] 
     some = take_rows(X, np.resize(rng.permutation(rows), KEPT))
     try:
         columns = _columns(some)
-    except ValueError:
+    except (TypeError, ValueError):
         return None
     drawn: dict[str, list[Any]] = {}
     for name, column in columns.items():
