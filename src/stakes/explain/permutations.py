@@ -103,7 +103,8 @@ def _known(order: Indices) -> Bools:
 
 def _columns(X: Any) -> dict[str, Column]:
     """Return the features of a table by name: numbers, or texts."""
-    table = table_of(X)
+    # At once: to take the columns out of a sparse matrix one by one is slow where there are thousands.
+    table = table_of(X.toarray() if is_sparse(X) else X)
     columns = [column if isinstance(column, pl.Series) else column.astype(np.float64) for column in table]
     return dict(zip(table.names, columns, strict=True))
 
