@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
-from stakes import CostBaggingClassifier, CostTeamClassifier, Decision
+from stakes import CostBaggingClassifier, CostTeamClassifier, Decision, decisions_for
 from stakes.datasets import make_churn
 from stakes.decision.calibration import Platt
 from stakes.delivered import DeliveredClassifier
@@ -39,6 +39,14 @@ def test_another_decision_keeps_labels_and_columns(model: DeliveredClassifier, f
     expected = np.where(forest.with_decision(half).predict(DATA.frame) == 1, "leaves", "stays")
     np.testing.assert_array_equal(other.predict(TURNED), expected)
     assert model.model.cut_.decision != half
+
+
+def test_the_decisions_that_a_delivered_model_takes_are_those_of_the_model(
+    model: DeliveredClassifier, forest: Any
+) -> None:
+    options = decisions_for(model)
+    assert options == decisions_for(forest)
+    assert model.with_decision(options[-1].decision).model.decision == options[-1].decision
 
 
 def test_probabilities_are_made_of_the_score_that_they_were_chosen_for(model: DeliveredClassifier, forest: Any) -> None:

@@ -52,7 +52,10 @@ def as_sklearn(model: MemberClassifier) -> DecisionTreeClassifier | RandomForest
     check_is_fitted(model)
     members = getattr(model, "members_", None)
     if not isinstance(members, TreeMembers):
-        raise TypeError(f"{model!r} has no trees of the engine: give a CostTreeClassifier or an ensemble of them")
+        raise TypeError(
+            f"{model!r} has no trees of the engine: give a CostTreeClassifier or an ensemble of them, such as the "
+            "`model` of a delivered one"
+        )
     decision = model.cut_.decision
     if decision.output != "average" or model.cut_.calibration is not None or members.base_rate is not None:
         raise ValueError(

@@ -56,7 +56,9 @@ def decisions_for(estimator: Any) -> list[DecisionOption]:
 
     Parameters
     ----------
-    estimator : fitted CostTreeClassifier, CostBaggingClassifier, CostBoostClassifier or CostDecisionClassifier
+    estimator : fitted classifier
+        A CostTreeClassifier, CostBaggingClassifier, CostBoostClassifier, CostDecisionClassifier,
+        CostGradientBoostingClassifier, a team or a stack, or a delivered model of one of them.
 
     Returns
     -------
@@ -77,6 +79,7 @@ def decisions_for(estimator: Any) -> list[DecisionOption]:
     mean probability, above T_cs
     """
     check_is_fitted(estimator)
+    estimator = getattr(estimator, "model", estimator)  # of a delivered one, which takes the same decisions
     if not hasattr(estimator, "with_decision"):
         raise TypeError(f"{type(estimator).__name__} has no members to decide by: its decision is trained in")
     return [DecisionOption(decision, describe(decision)) for decision in _decisions(estimator)]
