@@ -108,7 +108,7 @@ def cost_curve(
     """
     bill = Bill.of(y_true, [], fp_cost, fn_cost, tp_cost, tn_cost, sample_weight, pos_label)
     cuts = ScoreCuts(finite_scores(y_score, bill.if_negative.size).astype(np.float64))
-    return CostCurve(_thresholds(cuts), _cost(cuts, bill))
+    return _curve(cuts, bill)
 
 
 class RocPoints(NamedTuple):
@@ -321,8 +321,8 @@ def gain_curve(
         p = probabilities(y_score, n)
         ranking = p * costs.fn - (1 - p) * costs.fp
     cuts = ScoreCuts(ranking)
-    share, cost = cuts.above(bill.weight)[::-1], _cost(cuts, bill)[::-1]
-    return GainCurve(share / (share[-1] or 1.0), cost[0] - cost, savings_of(cost, *sorted((cost[0], cost[-1]))))
+    curve, share = _curve(cuts, bill), cuts.above(bill.weight)[::-1]
+    return GainCurve(share / (share[-1] or 1.0), (curve.cost[-1] - curve.cost)[::-1], curve.savings[::-1])
 
 
 class ReliabilityCurve(NamedTuple):
@@ -499,9 +499,9 @@ def decide_by_costs(
     return probability > costs.threshold()
 
 
-def _cost(cuts: ScoreCuts, bill: Bill) -> Floats:
+def _curve(cuts: ScoreCuts, bill: Bill) -> CostCurve:
     """Return the total cost of each cut."""
-    return cuts.below(bill.if_negative) + cuts.above(bill.if_positive)
+    return CostCurve(_thresholds(cuts), cuts.below(bill.if_negative) + cuts.above(bill.if_positive))
 
 
 def _thresholds(cuts: ScoreCuts) -> Floats:
