@@ -172,6 +172,14 @@ def test_blank_lines_are_left_out(write: Write) -> None:
     assert len(load(write(churn().write_csv() + "\n\n"))) == N
 
 
+@pytest.mark.parametrize("name", ["churn.csv", "churn.parquet"])
+def test_a_record_that_has_nothing_but_what_is_dropped_is_not_left_out(write: Write, name: str) -> None:
+    others = [column for column in churn().columns if column != "id"]
+    frame = churn().with_columns(pl.when(pl.int_range(N) != 7).then(pl.col(others)))
+    with pytest.raises(StudyError, match="'churn' is missing in record 8"):
+        load(write(frame, name), drop=["id"])
+
+
 @pytest.mark.parametrize("name", ["*", "^a.*$"])
 def test_columns_with_the_names_of_patterns_are_refused(write: Write, name: str) -> None:
     with pytest.raises(StudyError, match="takes for a pattern"):

@@ -19,7 +19,7 @@ from polars import selectors
 
 from stakes._forks import refuse_if_forked
 from stakes.exceptions import StudyError
-from stakes.study.files import CsvFile, is_parquet, kind_of, readable, with_records, without_blanks
+from stakes.study.files import CsvFile, is_parquet, kind_of, readable, with_records
 
 __all__ = ["Dataset", "before_pattern", "is_pattern", "is_url", "open_records"]
 
@@ -181,8 +181,7 @@ class Dataset:
         for part in self.parts:
             with readable(part.path):
                 frames.append(part.scan(types, self._of_folders).collect())
-        frame = pl.concat(frames)
-        return with_records(frame if self.is_folder else without_blanks(frame), self.name)
+        return with_records(pl.concat(frames), self.name)
 
     def batches(self, size: int, without: Iterable[str] = (), only: int | None = None) -> Iterator[pl.DataFrame]:
         """Return the records some at a time, but for some columns, in the order of the files; or those of one file."""

@@ -22,7 +22,7 @@ from stakes.study.csv_records import check_quotes, csv_records, separator_of
 
 __all__ = [
     "KINDS", "CsvFile", "as_kind", "check_finite", "conform", "is_parquet", "kind_of", "kinds_of",
-    "readable", "tidy", "with_records", "without_blanks",
+    "readable", "tidy", "with_records",
 ]  # fmt: skip
 
 # What stands for a missing number in files. In a column of texts these are texts like any other.
@@ -73,7 +73,8 @@ class CsvFile:
             # Types by the whole file: a text in the last line must not come as a surprise.
             frame = pl.read_csv(path, separator=separator, infer_schema_length=None, try_parse_dates=True, glob=False)
             frame.columns = names  # with quotes as they are meant
-        return with_records(without_blanks(frame), path.name).drop(without)
+        frame = frame.filter(~pl.all_horizontal(pl.all().is_null()))  # blank lines are no records
+        return with_records(frame, path.name).drop(without)
 
     def batches(self, size: int, without: Iterable[str] = ()) -> Iterator[pl.DataFrame]:
         """Return the records some at a time, all columns as texts: `conform` makes of them what a model expects."""
@@ -85,11 +86,6 @@ class CsvFile:
                 next(records)  # the header
                 while content := b"".join(islice(records, size)):
                     yield pl.read_csv(io.BytesIO(content), separator=separator, has_header=False, schema=schema)
-
-
-def without_blanks(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return the records that have any value."""
-    return frame.filter(~pl.all_horizontal(pl.all().is_null())) if frame.width else frame
 
 
 def with_records(frame: pl.DataFrame, source: str) -> pl.DataFrame:
