@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 
 from stakes import Costs, Decision
+from stakes.measures import MEASURES
+from stakes.records import Records
 from stakes.study.choice import Bootstrap, Choice, MeanLoss, Rule, allowed_share, blocks, choose
-from stakes.study.recommend import _reason
+from stakes.study.recommend import _reason, losses_of
 
 
 def guesses(n: int, m: int, seed: int, skill: float = 0.0) -> tuple[np.ndarray, np.ndarray, Costs]:
@@ -85,3 +87,14 @@ def test_limits_hold_on_new_records_with_the_confidence_stated() -> None:
         threshold = scores[round(allowed * 500)]  # the share above it is just allowed
         kept.append(1 - threshold <= 0.1)  # the rate on new records
     assert np.mean(kept) >= 0.93
+
+
+@pytest.mark.parametrize(("name", "expected"), [("cost", 0.5), ("profit", 2.5)])
+def test_totals_are_told_per_record_drawn_where_groups_differ_in_size(name: str, expected: float) -> None:
+    # All records are alike, so that no draw of groups can change what is told of one of them.
+    n, group = 60, np.repeat(np.arange(4), [1, 4, 15, 40])
+    records = Records(None, np.ones(n, bool), Costs(fp=1.0, fn=3.0))
+    losses = losses_of(MEASURES[name], 1.0, np.ones((1, n), bool), records, group, np.array([0.5]))
+    times = np.random.default_rng(0).multinomial(4, np.full(4, 0.25), size=50).astype(float)
+    assert np.unique(times @ np.bincount(group)).size > 10
+    np.testing.assert_allclose(losses.losses(times)[:, 0], expected)
