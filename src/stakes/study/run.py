@@ -214,16 +214,17 @@ class _Run:
     def read(self, model: Any, part: str, rows: Indices | None = None) -> None:
         """Read records of a part by a model that was not trained on them."""
         self.decisions = self.decisions or self._wanted(model)
-        for setting, prepared in self.prepared.items():
-            records = prepared.test if part == TEST else prepared.learning
+        of_part = {s: prepared.test if part == TEST else prepared.learning for s, prepared in self.prepared.items()}
+        some = next(iter(of_part.values()))
+        X = features_for(self.unit.method, some, rows)  # the same at all costs
+        for setting, records in of_part.items():
             known = records.known if rows is None else records.known[rows]
-            X = features_for(self.unit.method, records, rows)
             self.readings[part, setting].append(model.read(self.decisions, X, fp_cost=known.fp, fn_cost=known.fn))
         if self.config.feature_costs is not None:
             if part not in self.paid:
-                costs = FeatureCosts.of(self.config.feature_costs, records.X.binning.names_)
-                self.paid[part] = Paid(costs, self.decisions, len(records))
-            self.paid[part].add(model, X, np.arange(len(records)) if rows is None else rows)
+                costs = FeatureCosts.of(self.config.feature_costs, some.X.binning.names_)
+                self.paid[part] = Paid(costs, self.decisions, len(some))
+            self.paid[part].add(model, X, np.arange(len(some)) if rows is None else rows)
 
     def _wanted(self, model: Any) -> list[Decision]:
         offered = [option.decision for option in decisions_for(model)]
