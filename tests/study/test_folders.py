@@ -191,3 +191,12 @@ def test_decisions_on_a_folder_are_a_folder_with_the_same_content(tmp_path, monk
         assert apply_model(best, "*.parquet", "new-decisions").n_records == len(new)
     with pytest.raises(StudyError, match="the records themselves"):
         apply_model(best, "*.parquet", "0.parquet")
+
+
+def test_what_a_file_says_of_itself_is_read_once(tmp_path, monkeypatch):
+    folder, opened = in_parts(records(), tmp_path / "parts"), []
+    scan = pl.scan_parquet
+    monkeypatch.setattr(pl, "scan_parquet", lambda path, **options: opened.append(path) or scan(path, **options))
+    found = open_records(folder)
+    assert len(found) == len(found) == sum(map(len, found.batches(70)))
+    assert len(opened) == 3 * 3  # of each file its columns, its number of records, and the records

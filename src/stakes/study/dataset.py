@@ -9,9 +9,10 @@ from __future__ import annotations
 import glob
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import unquote
 
 import polars as pl
@@ -80,8 +81,9 @@ def _is_data(path: Path) -> bool:
     return path.suffix.lower() in PARQUET and not any(part.startswith(NOT_DATA) for part in path.parts)
 
 
-class _Part(NamedTuple):
-    """A file of a data set, with the columns that its folders stand for."""
+@dataclass(frozen=True)
+class _Part:
+    """A file of a data set, with the columns that its folders stand for; what it says of itself is read once."""
 
     path: str
     values: dict[str, str]
@@ -91,7 +93,7 @@ class _Part(NamedTuple):
         named = [unquote(part).split("=", 1) for part in path.relative_to(root).parts[:-1] if "=" in part]
         return cls(str(path), dict(named))
 
-    @property
+    @cached_property
     def schema(self) -> dict[str, Any]:
         with readable(self.path):
             return dict(self._scan().collect_schema())
@@ -100,7 +102,7 @@ class _Part(NamedTuple):
         # Where there is no list of the files, polars finds them, and the columns of their folders.
         return pl.scan_parquet(self.path, glob=is_url(self.path), hive_partitioning=is_url(self.path))
 
-    @property
+    @cached_property
     def n_records(self) -> int:
         with readable(self.path):
             return int(self._scan().select(pl.len()).collect().item())
@@ -127,23 +129,19 @@ class Dataset:
         self.is_folder = is_folder  # and no single file
 
     @cached_property
-    def _schemas(self) -> list[dict[str, Any]]:
-        return [part.schema for part in self.parts]
-
-    @cached_property
     def _of_folders(self) -> dict[str, Any]:
         """The types of the columns that folders stand for, but for those that the files have themselves."""
         values: dict[str, list[str]] = {}
-        for part, own in zip(self.parts, self._schemas, strict=True):
+        for part in self.parts:
             for name, value in part.values.items():
-                if name not in own:
+                if name not in part.schema:
                     values.setdefault(name, []).append(value)
         return {name: _type_of(given) for name, given in values.items()}
 
     @cached_property
     def columns(self) -> list[str]:
         """The names of the columns: those of the files, and then those that folders stand for."""
-        return list(dict.fromkeys([name for own in self._schemas for name in own] + list(self._of_folders)))
+        return list(dict.fromkeys([name for part in self.parts for name in part.schema] + list(self._of_folders)))
 
     def _types(self, without: Iterable[str]) -> dict[str, Any]:
         """Return one type for each column, but for some, or say which two files disagree."""
@@ -152,7 +150,8 @@ class Dataset:
             if name in left_out:
                 continue
             agreed, of_first = None, self.parts[0]
-            for part, own in zip(self.parts, self._schemas, strict=True):
+            for part in self.parts:
+                own = part.schema
                 if name not in own and name not in part.values:
                     raise StudyError(
                         f"{part.path} has no column {name!r}, which other files of {self.name} have: write it there, "
