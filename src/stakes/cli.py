@@ -152,7 +152,7 @@ def study(
         typer.Option(
             metavar="NAME",
             help="What is compared, such as cost (the default), savings, profit; without costs balanced_accuracy (the "
-            "default), f1, auc. A name that is none has the answer list all.",
+            "default), f1, auc. An unknown name is answered by a list of all.",
         ),
     ] = None,
     max_fpr: Annotated[
