@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import re
 import shutil
 
 import numpy as np
@@ -206,6 +207,18 @@ def test_what_large_data_cannot_do_is_told(folder, tmp_path, little_memory):
     with pytest.raises(StudyError, match="has bins of other data"):
         large(folder, tmp_path / "bins", test="0.1")
     assert not list(tmp_path.glob(".*"))
+
+
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        ({"groups": "custmer"}, "--groups 'custmer': there is no such column: did you mean 'customer'"),
+        ({"test": "amuont>3"}, "--test 'amuont>3': there is no column 'amuont': did you mean 'amount'"),
+    ],
+)
+def test_a_column_that_large_data_do_not_have_is_told(asked, told, folder, tmp_path, little_memory):
+    with pytest.raises(StudyError, match=re.escape(told)):
+        load_data(folder, **OPTIONS | asked, memory="1GB", bins=tmp_path / "bins")
 
 
 def test_what_is_wrong_with_a_record_on_disk_is_told_with_its_number(tmp_path, little_memory):

@@ -385,9 +385,12 @@ def _large_source(records: Dataset, asked: Asked, build: Build, in_memory: int, 
                 f"{what} needs all records in memory, and there are {len(records):,}, of which {in_memory:,} go into "
                 f"{memory}: leave one of them out"
             )
+    if asked.groups is not None:
+        _check_column(asked.groups, records.columns, "--groups")
     above, n_above = None, 0
     if share is None:
         condition = Condition.of(asked.test)
+        condition.check(records.columns)
 
         def above(batch: pl.DataFrame) -> Bools:
             return condition.holds(tidy(batch.select(condition.name))[0]).to_numpy()
@@ -464,12 +467,16 @@ def _study_data(
     return data
 
 
+def _check_column(name: str, columns: list[str], what: str) -> None:
+    if name not in columns:
+        raise StudyError(f"{what} {name!r}: there is no such column{did_you_mean(name, columns)}")
+
+
 def _division(frame: pl.DataFrame, name: str | None, what: str, target: str) -> Ints | None:
     """Return the values of a column as numbers in their order, to divide the records by."""
     if name is None:
         return None
-    if name not in frame.columns:
-        raise StudyError(f"{what} {name!r}: there is no such column{did_you_mean(name, frame.columns)}")
+    _check_column(name, frame.columns, what)
     if name == target:
         raise StudyError(f"{what} {name!r}: this is the target")
     column = frame.get_column(name)
@@ -493,8 +500,7 @@ def _named(given: Iterable[str], columns: list[str], target: str, what: str) -> 
     found: list[str] = []
     for item in [given] if isinstance(given, str) else given:
         for name in [item] if item in columns else [part.strip() for part in item.split(",") if part.strip()]:
-            if name not in columns:
-                raise StudyError(f"{what} {name!r}: there is no such column{did_you_mean(name, columns)}")
+            _check_column(name, columns, what)
             if name == target:
                 raise StudyError(f"{what} {name!r}: this is the target, which is no feature anyway")
             if name not in found:

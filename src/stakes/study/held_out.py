@@ -73,11 +73,16 @@ class Condition(NamedTuple):
             raise StudyError(f"--test {text!r}: there is no such file, and it is neither a share nor COLUMN>VALUE")
         return cls(match[1], match[2], match[3], text)
 
+    def check(self, columns: list[str]) -> None:
+        """Raise an error if the column is not among these."""
+        name, *_, text = self
+        if name not in columns:
+            raise StudyError(f"--test {text!r}: there is no column {name!r}{did_you_mean(name, columns)}")
+
     def holds(self, frame: pl.DataFrame) -> pl.Series:
         """Return in which records the column is above the value."""
+        self.check(frame.columns)
         name, sign, value, text = self
-        if name not in frame.columns:
-            raise StudyError(f"--test {text!r}: there is no column {name!r}{did_you_mean(name, frame.columns)}")
         column = frame.get_column(name)
         if column.null_count():
             raise StudyError(
