@@ -370,10 +370,11 @@ def save(
 ) -> None:
     """Write another model of a study to a file, in place of the recommended one."""
     with plain_errors():
+        from stakes.decision.wording import decision_words
         from stakes.exceptions import StudyError
         from stakes.persist import is_model_file
         from stakes.study.study import saved_study
-        from stakes.study.words import decision_words, model_words
+        from stakes.study.words import model_words
 
         if (row is None) == (name is None):
             raise StudyError("say which model: give --row or --name")

@@ -11,10 +11,11 @@ import pytest
 from report_summary import N_TEST, make_summary
 
 from stakes._format import money
+from stakes.decision.wording import decision_words
 from stakes.study.advice import advise, headline
 from stakes.study.display import study_html
 from stakes.study.study import StudyResult
-from stakes.study.words import decision_words, model_words, tree_words
+from stakes.study.words import model_words, tree_words
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from html import escape
 from stakes.decision.calibration import CALIBRATIONS
 from stakes.decision.threshold_rules import THRESHOLDS
 from stakes.decision.weights import CHOSEN, VOTE_WEIGHTS
-from stakes.decision.wording import in_words
+from stakes.decision.wording import decision_words
 from stakes.exceptions import DecisionError
 from stakes.tree.leaves import LEAVES
 
@@ -104,7 +104,7 @@ class Decision:
         return f"Decision({', '.join(changed)})"
 
     def _repr_html_(self) -> str:
-        return f"<code>{escape(repr(self))}</code><br>acts on: {escape(in_words(asdict(self)))}"
+        return f"<code>{escape(repr(self))}</code><br>acts on: {escape(decision_words(asdict(self)))}"
 
     @property
     def needs_costs(self) -> bool:

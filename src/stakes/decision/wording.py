@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["in_words"]
+__all__ = ["decision_words"]
 
 SCORES = {
     ("average", "label"): "probability",
@@ -22,7 +22,7 @@ THRESHOLDS = {
 }
 
 
-def in_words(decision: Mapping[str, Any]) -> str:
+def decision_words(decision: Mapping[str, Any]) -> str:
     """Return which score a decision goes by, and which threshold: the fields of a `Decision` in plain words.
 
     "Break-even" is T_cs, the probability at which acting and doing nothing are expected to cost the same.
@@ -31,12 +31,12 @@ def in_words(decision: Mapping[str, Any]) -> str:
     --------
     >>> from dataclasses import asdict
     >>> from stakes import Decision
-    >>> from stakes.decision.wording import in_words
-    >>> in_words(asdict(Decision(output="average", calibration="platt", threshold="cost")))
+    >>> from stakes.decision.wording import decision_words
+    >>> decision_words(asdict(Decision(output="average", calibration="platt", threshold="cost")))
     'calibrated probability above break-even'
-    >>> in_words(asdict(Decision(member="cost", vote_weight="log_odds")))
+    >>> decision_words(asdict(Decision(member="cost", vote_weight="log_odds")))
     'weighted votes by cost above one half'
-    >>> in_words(asdict(Decision(member="cost", vote_weight="pruned")))
+    >>> decision_words(asdict(Decision(member="cost", vote_weight="pruned")))
     'votes by cost of the best few members above one half'
     """
     vote_weight, threshold = decision["vote_weight"], decision["threshold"]

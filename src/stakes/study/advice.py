@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from stakes._format import money, percent
+from stakes.decision.wording import decision_words
 from stakes.measures import MEASURES
-from stakes.study.words import decision_words, interval_of, model_words, tree_words
+from stakes.study.words import interval_of, model_words, tree_words
 
 __all__ = ["Advice", "advise", "headline"]
 

@@ -9,13 +9,14 @@ import numpy as np
 import polars as pl
 
 from stakes._typing import Bools, Floats, Ints
+from stakes.decision.wording import decision_words
 from stakes.measures import MEASURES, Measure, amounts, sums_of
 from stakes.records import Records
 from stakes.study.choice import AnyLoss, Bootstrap, Choice, MeanLoss, Rule, blocks, choose
 from stakes.study.columns import OUT_OF_FOLD, unpack
 from stakes.study.leaderboard import ranked, rivals, trained
 from stakes.study.plan import Config
-from stakes.study.words import decision_words, model_words
+from stakes.study.words import model_words
 
 __all__ = ["Estimate", "Recommendation", "losses_of", "recommend"]
 

@@ -6,10 +6,10 @@ from typing import Any
 
 from stakes._format import known, percent
 from stakes.catalog import list_methods
-from stakes.decision.wording import in_words
+from stakes.decision.wording import decision_words
 from stakes.measures import Measure
 
-__all__ = ["decision_words", "figure_words", "interval_of", "model_words", "row_words", "tree_words"]
+__all__ = ["figure_words", "interval_of", "model_words", "row_words", "tree_words"]
 
 # Where the catalogue says more than a reader needs; teams are not in it.
 MODELS = {
@@ -41,11 +41,6 @@ def model_words(name: str) -> str:
 def tree_words(row: dict[str, Any]) -> str | None:
     """Return how large the trees of a model are, where several sizes were tried."""
     return f"trees with {row['tree']} records or more" if row.get("tree") else None
-
-
-def decision_words(row: dict[str, Any]) -> str:
-    """Return how the model of a row decides."""
-    return in_words(row)
 
 
 def row_words(row: dict[str, Any], measure: Measure) -> tuple[str, str, str, str, str]:

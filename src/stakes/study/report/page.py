@@ -13,13 +13,14 @@ from typing import Any
 from jinja2 import Environment, TemplateError
 from markupsafe import Markup
 
+from stakes.decision.wording import decision_words
 from stakes.exceptions import StudyError
 from stakes.study.report import wording
 from stakes.study.report.card import model_card
 from stakes.study.report.view import prepare, printable
 from stakes.study.store import write_own
 from stakes.study.templates import source_of, templates_of
-from stakes.study.words import decision_words, model_words
+from stakes.study.words import model_words
 
 __all__ = ["render", "render_card", "write_report"]
 
