@@ -145,7 +145,10 @@ def study(
     groups: Groups = None,
     time: Time = None,
     train_costs: Annotated[
-        list[str] | None, several('What to train by: record, "class means", or pairs such as 1:6.', "COSTS")
+        list[str] | None,
+        several(
+            'What to train by: record, "class means", or pairs such as 1:6; without costs, the pairs to try.', "COSTS"
+        ),
     ] = None,
     measure: Annotated[
         str | None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,15 @@ def test_methods_whose_names_differ_in_capitals_only_have_files_of_their_own(mon
 def test_pairs_of_costs_that_are_written_alike_have_files_of_their_own() -> None:
     units = plan_units(Config(methods=("cprbg",), train_costs=("1E5:2", "1:5E2")))
     assert len({unit.key for unit in units}) == len(units)
+
+
+def test_pairs_of_costs_that_are_asked_for_are_those_tried_where_there_are_no_costs(tmp_path: Path) -> None:
+    data = replace(churn_data(), costs=None)
+    found = Study(data, out=tmp_path, methods=["cprbg"], train_costs=["record", "2:7", "1:30"])
+    assert found.ratios == ("2:7", "1:30")
+    assert {unit.train_costs for unit in found.units if unit.method == "cprbg"} == {"2:7", "1:30"}
+    assert {unit.decision_costs for unit in found.units if unit.method == "lr"} == {("2:7", "1:30")}
+    assert Study(data, out=tmp_path, train_costs="class means").ratios == ("1:1", "1:2", "1:5", "1:10")
 
 
 def test_methods_of_imbalanced_learn_that_are_asked_for_are_trained_once() -> None:

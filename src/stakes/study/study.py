@@ -29,7 +29,7 @@ from stakes.study.data import StudyData, load_data
 from stakes.study.display import study_html
 from stakes.study.findings import Findings, find
 from stakes.study.large import reopened
-from stakes.study.plan import RATIOS, Config, Unit, by_promise, names_of, plan_units
+from stakes.study.plan import RATIOS, Config, Unit, by_promise, names_of, plan_units, training_costs
 from stakes.study.prices import study_prices
 from stakes.study.progress import Progress
 from stakes.study.report import write_report
@@ -123,7 +123,7 @@ class Study:
     folds, repeats : int, default=5 and 1
         Into how many folds the learning records are divided, and how often anew.
     train_costs : str or iterable of str, default=("record",)
-        "record", "class means", or pairs such as "1:6".
+        "record", "class means", or pairs such as "1:6". Where there are no costs, such pairs are what is tried.
     measure : str, default=None
         What is compared: by default cost where there are costs, and balanced accuracy where there are none.
     max_fpr, max_acted : float, default=None
@@ -221,7 +221,7 @@ class Study:
         self.units = plan_units(self.config, self.ratios)
 
     def _ratios(self) -> tuple[str, ...]:
-        """Return the pairs of costs to be tried where there are no real ones: up to twice the class ratio."""
+        """Return the pairs of costs to try where none are known: those asked for, or up to twice the class ratio."""
         if self.data.costs is not None:
             return ()
         if MEASURES[self.config.measure].needs_costs:
@@ -230,6 +230,9 @@ class Study:
                 f"the measure {self.config.measure!r} needs costs: give --fp-cost and --fn-cost, or choose from "
                 f"{', '.join(without)}"
             )
+        asked = tuple(setting for setting in self.config.train_costs if training_costs(setting) is not None)
+        if asked:
+            return asked
         positive = self.data.positive
         class_ratio = (positive.size - positive.sum()) / positive.sum()
         return tuple(f"1:{ratio}" for ratio in RATIOS if ratio <= max(10, 2 * class_ratio))
