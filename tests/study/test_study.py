@@ -426,6 +426,9 @@ def test_limits_are_kept_with_a_margin_for_new_records(tmp_path):
         margin = 1.5 * np.sqrt(most * (1 - most) / n)
         assert board[f"limit_{name}"].max() <= most - margin
         assert board[f"out_of_fold_{name}"].max() <= most
+        teams = board.filter(pl.col("family") == "team")
+        assert teams["threshold"].to_list() == ["scaled"] * len(teams)
+        assert teams["description"].str.ends_with(", above T_cs with scaled odds").all()
         chosen = result.summary["chosen"]
         assert chosen["threshold"] in ("tuned", "scaled", "cost", "half")
         policies = [policy["name"] for policy in result.summary["money"]["policies"]]

@@ -14,6 +14,7 @@ import polars as pl
 from stakes._typing import Floats, Ints
 from stakes.decision.decision import Decision
 from stakes.decision.readings import Readings, Source
+from stakes.decision.threshold_rules import THRESHOLDS
 from stakes.feature_costs import FeatureCosts
 from stakes.records import Records
 from stakes.study.columns import OUT_OF_FOLD, TEST, schema, unpack, unpack_scores
@@ -23,7 +24,6 @@ from stakes.study.plan import REAL, Config
 from stakes.teams.blends import BLENDS, Blend, cross_fit
 
 __all__ = ["Pool", "blend_rows"]
-
 
 # What a blend is called, and how it is described.
 NAMES = {
@@ -77,7 +77,7 @@ def blend_rows(
     tables = [pl.DataFrame(schema=schema(config.measure))]
     blends: dict[str, Blend] = {}
     # A limit needs a threshold that can keep to it.
-    decisions = [Decision(output="average", threshold="scaled" if config.limits else "cost")]
+    decision = Decision(output="average", threshold="scaled" if config.limits else "cost")
     for name, fit in BLENDS.items() if len(pool.rows) > 1 else ():
         called, words = NAMES[name]
         blend = blends[called] = fit(pool.learning, records)
@@ -92,7 +92,7 @@ def blend_rows(
             "family": TEAM_FAMILY,
             "train_costs": "none",
             "decision_costs": REAL,
-            "description": f"{words}, above T_cs",
+            "description": f"{words}, {THRESHOLDS[decision.threshold].words}",
         }
-        tables.append(make_table(about, decisions, learning, fold, config, test=tested, paid=pool.paid(blend)))
+        tables.append(make_table(about, [decision], learning, fold, config, test=tested, paid=pool.paid(blend)))
     return pl.concat(tables), blends
