@@ -78,7 +78,7 @@ def test_members_are_pickled_without_what_can_be_worked_out_again(forest: Any, s
     assigned = forest.members_.assign(bins)
     assigned.leaves.probability("laplace")
     again = pickle.loads(pickle.dumps(forest.members_))
-    assert set(vars(again)) == {"trees", "weighted", "base_rate", "grown_by", "growth", "cheapest_leaf"}
+    assert set(vars(again)) == {"trees", "weighted", "base_rate", "grown_by", "growth", "copies", "cheapest_leaf"}
     np.testing.assert_array_equal(again.assign(bins).ids, assigned.ids)
     np.testing.assert_array_equal(again.leaves.probability("laplace"), assigned.leaves.probability("laplace"))
 

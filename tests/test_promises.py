@@ -118,6 +118,14 @@ def test_costs_act_by_default_in_any_currency_and_in_the_right_direction(method:
     check(method, "5%", by_record=method.costs == "record", currencies=(0.01,))
 
 
+# The dearer a miss, the more copies there are of the same few positives.
+@pytest.mark.parametrize("name", ["obg", "orf", "ordf", "oprf", "hbg", "dm-obg", "dm-oprf"])
+def test_more_is_acted_on_where_rare_positives_are_copied_more_often(name: str) -> None:
+    (method,) = (each for each in PLAIN if each.name == name)
+    data = make("0.5%", by_record=False)
+    assert decide(method, data, on_fn=4.0).mean() > decide(method, data).mean() + 0.02
+
+
 # Weights of boosting multiply from round to round; other ensembles differ more by what they draw.
 @pytest.mark.parametrize("method", [method for method in PLAIN if method.family == "boosting"], ids=lambda m: m.name)
 def test_a_few_payments_of_nothing_change_little(method: Method) -> None:

@@ -97,9 +97,9 @@ class TreeMembers:
     Probabilities of `weighted` members go by weight, because the weights are costs (FRAMEWORK 6, weighted ensembles).
     `base_rate` is the share of positives to correct them to, after sampling has shifted it (FRAMEWORK 3); those of
     weighted members then go by the number of records, which weights do not shift. Where a class has grown in samples
-    (`grown_by` "copies" or "neighbours"), the number of records in a leaf means less; where by neighbours, there are
-    `growth` records for each original one. `cheapest_leaf` is the leaf probability by which votes by T_cs cost
-    least, if it was chosen.
+    (`grown_by` "copies" or "neighbours"), the number of records in a leaf means less: there are `copies` of each
+    negative and of each positive, or, with neighbours, `growth` records for each original one. `cheapest_leaf` is the
+    leaf probability by which votes by T_cs cost least, if it was chosen.
     """
 
     trees: Trees
@@ -107,6 +107,7 @@ class TreeMembers:
     base_rate: float | None = None
     grown_by: str = ""
     growth: float = 1.0
+    copies: tuple[float, float] = (1.0, 1.0)
     cheapest_leaf: str | None = None
 
     has_probabilities = True
@@ -153,7 +154,7 @@ class TreeMembers:
         if leaf == AUTO:
             leaf = SMOOTHED[self.grown_by]
         weighted = self.weighted and self.base_rate is None
-        return leaf_probabilities(self.trees, leaf, weighted=weighted, growth=self.growth)
+        return leaf_probabilities(self.trees, leaf, weighted=weighted, growth=self.growth, copies=self.copies)
 
     def assign(
         self,

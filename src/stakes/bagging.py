@@ -94,8 +94,8 @@ class CostBaggingClassifier(EnsembleClassifier):
     decision : Decision, default=None
         None decides by 0.5 where costs acted in training, and by T_cs on the mean probability otherwise: also of trees
         that were grown by cost but not pruned by it, whose leaves are of one class whatever it costs. After
-        over-sampling it curtails small leaves, because a leaf of copies is pure however many there are; after SMOTE it
-        shrinks them.
+        over-sampling it takes "supported" leaves, because a leaf of copies is pure however many there are; after SMOTE
+        it shrinks them.
     validation : float, "auto", "oob" or None, default="auto"
         Where tuning and pruning get their records if fit is given none: out of the bag ("oob"); a share of the
         training records, held out; or the training records themselves (None). "auto" is out-of-bag where sampling
@@ -252,7 +252,8 @@ class CostBaggingClassifier(EnsembleClassifier):
         if self._tree is not None:
             base_rate = float(np.average(records.positive, weights=records.weight))
             growth = float(np.mean([one.growth for one in made]))
-            self._set_trees(_given_away(made), base_rate, sampler.grows_by if changes else "", growth)
+            sizes = np.bincount(records.positive, minlength=2)
+            self._set_trees(_given_away(made), base_rate, sizes, sampler.grows_by if changes else "", growth)
         else:
             self.members_ = ModelMembers(
                 [one.member for one in made],
@@ -271,15 +272,24 @@ class CostBaggingClassifier(EnsembleClassifier):
         """Whether costs act by samples: the prior correction takes them out again."""
         return self._sampler().uses_costs and not self.prior_correction
 
-    def _set_trees(self, trees: Iterable[Nodes], base_rate: float, grown_by: str, growth: float = 1.0) -> None:
-        """Set the members, and how they vote and decide by default; `base_rate` is the share of positive records."""
+    def _set_trees(
+        self, nodes: Iterable[Nodes], base_rate: float, sizes: NDArray[Any], grown_by: str, growth: float = 1.0
+    ) -> None:
+        """Set the members, and how they vote and decide by default.
+
+        `base_rate` is the share of positive records, and `sizes` are those of the classes that samples were drawn from.
+        """
         assert self._tree is not None
+        trees, copies = Trees.join(nodes), np.ones(2)
+        if grown_by == "copies":
+            copies = np.maximum(trees.nodes.counts[trees.roots].mean(axis=0) / sizes, 1.0)
         self.members_ = TreeMembers(
-            Trees.join(trees),
+            trees,
             weighted=self.weighted,
             base_rate=base_rate if self.prior_correction else None,
             grown_by=grown_by,
             growth=growth,
+            copies=(float(copies[0]), float(copies[1])),
         )
         by_weight, prunes_by_cost = self.weighted and not self.prior_correction, self._recipe().prunes_by_cost
         acted = by_weight or self._costs_sample or prunes_by_cost
@@ -287,7 +297,7 @@ class CostBaggingClassifier(EnsembleClassifier):
         self.votes_ = Votes(output="vote" if by_weight or prunes_by_cost else "average", by_node=by_weight)
         leaf = self._tree.leaf
         if grown_by and leaf == "frequency":
-            # A leaf of copies is pure however many there are.
+            # A leaf of copies is pure however many there are, and so nearly is one of neighbours.
             leaf = SMOOTHED_MEAN[grown_by]
         self.default_decision_ = Decision(leaf=leaf, threshold="half" if acted else "cost")
 

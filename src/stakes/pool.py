@@ -222,7 +222,8 @@ def fit_pool(classifier: CostBaggingClassifier, pool: Pool, validation: Records)
     presample = classifier.presample or not changes
     n_drawn = _n_drawn(sampler, validation.positive, costs, len(pool))
     made = classifier._run(partial(_grow, classifier, pool, sampler, presample, n_drawn, first), seeds)
-    classifier._set_trees(made, pool.base_rate, sampler.grows_by if changes else "")
+    sizes = n_drawn * np.array([1.0 - pool.base_rate, pool.base_rate])
+    classifier._set_trees(made, pool.base_rate, sizes, sampler.grows_by if changes else "")
     classifier._last_fit = classifier.background_ = classifier._also_unseen = None
     classifier._decide_by(classifier.decision)
     return classifier

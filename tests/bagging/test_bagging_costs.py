@@ -172,7 +172,7 @@ def test_the_default_decision_is_the_one_documented(small: Any) -> None:
     }
     # A leaf of copies is pure however many there are, and one of synthetic records nearly so.
     grown = {
-        name: Decision(leaf="shrunk" if "smote" in name else "curtailment")
+        name: Decision(leaf="shrunk" if "smote" in name else "supported")
         for name, options in METHODS.items()
         if options.get("sampling") in ("over", "hybrid", "smote") and "estimator" not in options
     }

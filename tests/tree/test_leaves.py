@@ -91,6 +91,22 @@ def test_a_leaf_of_exactly_ten_positives_is_supported():
         assert (leaf_probabilities(trees, "supported")[at[2]] == 1) == itself
 
 
+def test_copies_of_a_record_support_a_leaf_as_one():
+    trees, at = chain(NEGATIVE, [7 * n for n in POSITIVE])
+    # Value 1, with 24 negatives and seven copies of each of six positives, climbs to the sibling of value 0.
+    expected = [35 / 230, 385 / 430, 91 / 103, 154 / 162, 98 / 99]
+    np.testing.assert_allclose(leaf_probabilities(trees, "supported", copies=(1.0, 7.0))[at], expected, rtol=1e-14)
+    assert leaf_probabilities(trees, "supported")[at[1]] == 42 / 66
+    # m goes by them, too: 50, as without copies.
+    for n_left, itself in ((50, True), (49, False)):
+        trees, at = chain([n_left, 240 - n_left], [0, 7 * 60])
+        assert (leaf_probabilities(trees, "supported", copies=(1.0, 7.0))[at[0]] == 0) == itself
+    # Curtailment by itself goes by all records in the sample, as published.
+    np.testing.assert_array_equal(
+        leaf_probabilities(trees, "curtailment", copies=(1.0, 7.0)), leaf_probabilities(trees, "curtailment")
+    )
+
+
 def test_a_sample_smaller_than_m_has_the_probability_of_its_root():
     trees, _ = chain([3, 0], [0, 3])  # m = 20, and 6 records
     np.testing.assert_array_equal(leaf_probabilities(trees, "curtailment"), [0.5, 0.5])

@@ -35,11 +35,11 @@ class Decision:
     leaf : str, default=None
         The probability of a leaf: "frequency", "laplace", "m_estimate" or another name in `stakes.tree.leaves.LEAVES`.
         None is "frequency", but for members that compare it with a threshold: the leaves of deep trees are pure, so
-        that their frequencies are on the same side of any threshold. There it is "supported" for trees ("curtailment"
-        where samples are made of copies, "supported_shrunk" where they have synthetic records), and nothing for other
-        models, which have no leaves. For votes by T_cs, boosting's aside, it is "laplace" or "m_estimate" where that
-        costs clearly less, by two standard errors, on records that members were not trained on: out of the bag, held
-        out or given. None are held out for it.
+        that their frequencies are on the same side of any threshold. There it is "supported" for trees
+        ("supported_shrunk" where samples have synthetic records), and nothing for other models, which have no leaves.
+        For votes by T_cs, boosting's aside, it is "laplace" or "m_estimate" where that costs clearly less, by two
+        standard errors, on records that members were not trained on: out of the bag, held out or given. None are held
+        out for it.
     member : {"label", "cost", "tuned"}, default="label"
         How each member comes to its vote: by the label of the leaf; by its probability and the record's costs,
         P+ > T_cs; or by its probability and the threshold that is cheapest on validation records, P+ > T_thr. The
