@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from stakes import Costs, list_methods
 from stakes.catalog import Method
-from stakes.exceptions import StakesWarning
+from stakes.exceptions import ClassMeansWarning, StakesWarning
 from stakes.metrics import total_cost
 
 METHODS = list(list_methods())
@@ -116,6 +116,21 @@ def test_a_model_is_worth_having_on_all_kinds_of_data(kind: str, by_record: bool
 @pytest.mark.parametrize("method", PLAIN, ids=lambda m: m.name)
 def test_costs_act_by_default_in_any_currency_and_in_the_right_direction(method: Method) -> None:
     check(method, "5%", by_record=method.costs == "record", currencies=(0.01,))
+
+
+# Where T_cs differs from record to record, weights soon go with it, and `dab` ends: the guide says so.
+BY_COSTS = [(name, by_record) for name in ("usb", "osb", "hsb", "ssb", "cprb", "dab-thr") for by_record in (False, True)]
+
+
+@pytest.mark.parametrize(("name", "by_record"), [*BY_COSTS, ("dab", False)])
+def test_boosting_of_members_that_come_about_by_costs_keeps_its_rounds(name: str, by_record: bool) -> None:
+    (method,) = (each for each in PLAIN if each.name == name)
+    data = make("5%", by_record)
+    model = method.make(n_estimators=60, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ClassMeansWarning)
+        model.fit(data.X, data.y, fp_cost=data.costs.fp, fn_cost=data.costs.fn)
+    assert model.n_rounds_ == 60
 
 
 # The dearer a miss, the more copies there are of the same few positives.

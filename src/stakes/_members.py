@@ -98,8 +98,8 @@ class TreeMembers:
     `base_rate` is the share of positives to correct them to, after sampling has shifted it (FRAMEWORK 3); those of
     weighted members then go by the number of records, which weights do not shift. Where a class has grown in samples
     (`grown_by` "copies" or "neighbours"), the number of records in a leaf means less: there are `copies` of each
-    negative and of each positive, or, with neighbours, `growth` records for each original one. `cheapest_leaf` is the
-    leaf probability by which votes by T_cs cost least, if it was chosen.
+    negative and of each positive, or, with neighbours, `growth` records for each original one. In stumps of boosting
+    it is by "weights". `cheapest_leaf` is the leaf probability by which votes by T_cs cost least, if it was chosen.
     """
 
     trees: Trees

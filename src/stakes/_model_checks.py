@@ -32,6 +32,7 @@ from stakes.gradient_boosting import END_OF_TREES, BoostedTrees, bare_text
 from stakes.teams.blends import Blend
 from stakes.teams.classifiers import OutOfFold
 from stakes.tree.binning import Binning
+from stakes.tree.leaves import SMOOTHED
 from stakes.tree.nodes import BINS, FeatureBins, Nodes
 
 __all__ = ["BoosterText", "TreeState", "check_part", "require"]
@@ -289,7 +290,7 @@ def _check_tree_members(members: TreeMembers, binning: Binning, n_features: int)
     # Nothing that is derived from the arrays is taken from a file.
     trees = members.trees
     require(vars(members).keys() == members.__getstate__().keys() and vars(trees).keys() == trees.__getstate__().keys())
-    require(type(members.weighted) is bool and members.grown_by in ("", "copies", "neighbours"))
+    require(type(members.weighted) is bool and members.grown_by in SMOOTHED)
     require(_is_number(members.growth) and 0 < members.growth < MOST_RECORDS)
     require(len(members.copies) == 2 and all(_is_number(each) and 1 <= each < MOST_RECORDS for each in members.copies))
     require(members.cheapest_leaf in (None, *members.leaves_to_try))

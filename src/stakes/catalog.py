@@ -350,16 +350,23 @@ def _boosting(rules: Rules) -> Iterator[Method]:
         )
 
 
+# Synthetic records look like no others: what tells them apart soon says nothing about these, and AdaBoost ends after 11
+# rounds of 60, on average over 15 data sets with costs. SMOTEBoost as published, AdaBoost.M2, whose members vote by
+# their confidence, keeps 52, and saves as much (0.29, AdaBoost 0.28).
+SAMPLE_BOOSTING_PARAMS: dict[str, dict[str, Any]] = {"smote": {"variant": "m2"}}
+
+
 def _sample_boosting(samplers: Samplers) -> Iterator[Method]:
     for sampling, sampler in samplers:
         _, name, how = _sampling(sampling)
+        more = SAMPLE_BOOSTING_PARAMS.get(sampling, {})
         yield Method(
             name=name,
             family="boosting",
-            description=f"AdaBoost with {how} in every round",
+            description=f"{'AdaBoost.M2' if more else 'AdaBoost'} with {how} in every round",
             when=("during",),
             costs="constant" if sampler.constant_costs_only else "record",
-            make=replace(_boosting_of_trees, own={"sampling": sampling}),
+            make=replace(_boosting_of_trees, own={"sampling": sampling, **more}),
         )
 
 

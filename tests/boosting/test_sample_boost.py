@@ -247,6 +247,17 @@ def test_thresholds_tuned_by_the_weights_of_the_round_keep_all_rounds_and_hold_n
     )
 
 
+def test_stumps_that_decide_by_constant_costs_keep_their_rounds_however_small_their_leaves() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1500, 3))
+    X[:, 2] = rng.random(1500) < 0.01  # says much about a few records
+    y = (X[:, 0] + 2 * X[:, 2] + 1.5 * rng.normal(size=1500) > 2.0).astype(int)
+    model = CostBoostClassifier(n_estimators=60, decision=Decision(member="cost")).fit(X, y, fn_cost=6.0)
+    assert model.n_rounds_ == 60
+    supported = Decision(member="cost", leaf="supported")
+    assert CostBoostClassifier(n_estimators=60, decision=supported).fit(X, y, fn_cost=6.0).n_rounds_ < 30
+
+
 def test_members_by_cost_are_members_by_label_where_costs_are_equal_and_leaves_not_smoothed(small: Any) -> None:
     by_label = CostBoostClassifier(n_estimators=10, decision=HALF).fit(small.X, small.y)
     decision = Decision(member="cost", leaf="frequency")

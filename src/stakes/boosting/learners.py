@@ -17,7 +17,7 @@ from stakes.boosting.rules import total
 from stakes.records import Records
 from stakes.sampling.base import Sample
 from stakes.sampling.draws import Draws
-from stakes.tree.nodes import MISSING
+from stakes.tree.nodes import MISSING, Nodes
 from stakes.tree.stumps import Stumps
 from stakes.tree.trees import Trees
 
@@ -71,7 +71,7 @@ class BoostedTrees:
         if self._stumps is not None:
             by_cost = self.learner.recipe.criterion == "cost"
             nodes, leaf = self._stumps.grow(weight * records.cost if by_cost else weight)
-            members = TreeMembers(Trees.join([nodes]), weighted=True)
+            members = self._members([nodes])
             return members, LeafAssignment(leaf[:, None], members.leaves)
         sample, weigh = None, _given(weight)
         if self.draws is not None:
@@ -79,7 +79,7 @@ class BoostedTrees:
             weigh = _given(sampled_weights(sample, records, log_weight))
         validation = records if self.validation is None else self.validation
         nodes = self.learner.fit(sample, weigh, self.rng, validation=validation)
-        members = TreeMembers(Trees.join([nodes]), weighted=True)
+        members = self._members([nodes])
         return members, members.assign(records.X, self.n_threads)
 
     def keep(self, member: TreeMembers) -> None:
@@ -96,7 +96,11 @@ class BoostedTrees:
 
     def join(self, members: Sequence[TreeMembers]) -> TreeMembers:
         """Return one ensemble of the members."""
-        return TreeMembers(Trees.join([member.trees.nodes for member in members]), weighted=True)
+        return self._members([member.trees.nodes for member in members])
+
+    def _members(self, nodes: Sequence[Nodes]) -> TreeMembers:
+        grown_by = "weights" if self.learner.recipe.max_depth == 1 else ""
+        return TreeMembers(Trees.join(nodes), weighted=True, grown_by=grown_by)
 
 
 @dataclass

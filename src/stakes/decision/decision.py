@@ -36,7 +36,8 @@ class Decision:
         The probability of a leaf: "frequency", "laplace", "m_estimate" or another name in `stakes.tree.leaves.LEAVES`.
         None is "frequency", but for members that compare it with a threshold: the leaves of deep trees are pure, so
         that their frequencies are on the same side of any threshold. There it is "supported" for trees
-        ("supported_shrunk" where samples have synthetic records), and nothing for other models, which have no leaves.
+        ("supported_shrunk" where samples have synthetic records, "frequency" for stumps of boosting), and nothing for
+        other models, which have no leaves.
         For votes by T_cs, boosting's aside, it is "laplace" or "m_estimate" where that costs clearly less, by two
         standard errors, on records that members were not trained on: out of the bag, held out or given. None are held
         out for it.

@@ -94,7 +94,10 @@ AUTO = "auto"
 #
 # Copies of one positive count as one. Ten neighbours support little, but whole branches may consist of these, so that
 # ancestors are as pure: leaves are pulled towards the base rate in addition (see `SMOOTHED_MEAN`).
-SMOOTHED = {"": "supported", "copies": "supported", "neighbours": "supported_shrunk"}
+#
+# Above the leaves of a stump there is the root only. By the weights of boosting it is on neither side of a threshold:
+# in the place of a leaf it ends boosting. By frequencies, no stump is worse than chance at constant costs.
+SMOOTHED = {"": "supported", "copies": "supported", "neighbours": "supported_shrunk", "weights": "frequency"}
 # What a decision by T_cs leaves to the members: one of these where it clearly costs less on validation records, and as
 # above otherwise. Records are pooled, or pulled towards one half or the share of positives: no one of the three is
 # best on all data, and more ways to choose among gained nothing (docs/guide/probabilities.md). Frequencies are not
