@@ -119,7 +119,8 @@ def test_costs_act_by_default_in_any_currency_and_in_the_right_direction(method:
 
 
 # Where T_cs differs from record to record, weights soon go with it, and `dab` ends: the guide says so.
-BY_COSTS = [(name, by_record) for name in ("usb", "osb", "hsb", "ssb", "cprb", "dab-thr") for by_record in (False, True)]
+SAMPLED = ("usb", "osb", "hsb", "ssb", "cprb", "dab-thr")
+BY_COSTS = [(name, by_record) for name in SAMPLED for by_record in (False, True)]
 
 
 @pytest.mark.parametrize(("name", "by_record"), [*BY_COSTS, ("dab", False)])
