@@ -130,6 +130,23 @@ def test_costs_that_act_in_the_sample_are_not_counted_again_by_its_member(option
     assert clf.decision_ == Decision(threshold="half")
 
 
+@pytest.mark.parametrize("y", [(0, 1), ("no", "yes")], ids=str)
+@pytest.mark.parametrize(
+    "member",
+    [
+        make_pipeline(StandardScaler(), CostBoostClassifier(variant="naive", n_estimators=5)),
+        make_pipeline(StandardScaler(), make_pipeline(CostBaggingClassifier(n_estimators=3, sampling="cpr"))),
+        MetaCostClassifier(CostTreeClassifier(max_depth=3)),
+    ],
+    ids=["a pipeline", "a pipeline in a pipeline", "MetaCost"],
+)
+def test_costs_that_acted_in_members_are_not_counted_again_however_deep(member: Any, y: Any, large: Any) -> None:
+    X, labels = np.nan_to_num(large.X), np.where(large.y == 1, y[1], y[0])
+    clf = CostBaggingClassifier(member, n_estimators=2, random_state=0)
+    clf.fit(X, labels, fp_cost=large.fp, fn_cost=4 * large.fn)
+    assert clf.decision_ == Decision(threshold="half")
+
+
 def test_members_whose_probabilities_are_free_of_costs_are_decided_by_cost(large: Any) -> None:
     clf = CostBaggingClassifier(CostBoostClassifier(n_estimators=5), n_estimators=2)
     clf.fit(large.X, large.y, fp_cost=1.0, fn_cost=4.0)

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stakes._fitting import last_step
+from stakes._fitting import costs_acted
 from stakes._forks import one_thread_if_forked
 from stakes._rows import take_columns
 from stakes._typing import Bools, Bytes, Floats
@@ -197,8 +197,8 @@ class ModelMembers:
 
     @property
     def costs_acted(self) -> bool:
-        """Whether costs acted in the training of one of the models, or of the last step of one that is a pipeline."""
-        return any(getattr(last_step(model)[1], "costs_acted_", False) for model in self.models)
+        """Whether costs acted in the training of one of the models."""
+        return any(map(costs_acted, self.models))
 
     @property
     def prior(self) -> Prior | None:

@@ -241,6 +241,12 @@ class MetaCostClassifier(CostClassifier):
         check_is_fitted(self)
         return False
 
+    @property
+    def costs_acted_(self) -> bool:
+        """Whether costs acted in training, so that scores contain them: always, they are in the labels."""
+        check_is_fitted(self)
+        return True
+
     def _predict(self, X: Any, given: dict[str, Any], metadata: dict[str, Any]) -> NDArray[Any]:
         asked = self._asked_of_final("predict", metadata)
         return self.estimator_.predict(check_features(self, X, reset=False), **asked)
