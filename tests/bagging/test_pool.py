@@ -48,6 +48,7 @@ def test_a_pool_of_few_records_gives_the_members_of_memory(made, name):
         np.testing.assert_allclose(getattr(there.members_.trees.nodes, field), array, rtol=1e-9, err_msg=field)
     assert (there.votes_, there.default_decision_) == (here.votes_, here.default_decision_)
     assert there.members_.base_rate == here.members_.base_rate
+    assert there.members_.copies == pytest.approx(here.members_.copies)
     costs = {"fp_cost": 5.0, "fn_cost": fn[:N]}
     np.testing.assert_array_equal(there.predict(train, **costs), here.predict(train, **costs))
 
