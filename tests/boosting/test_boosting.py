@@ -494,19 +494,24 @@ def expected_failures(model: CostBoostClassifier) -> dict[str, str]:
 
     Among equal splits they take one by chance, and rounding tells weights from repetitions. Its AdaBoostClassifier has
     no class_weight; leaves of one class say the same whatever its weight (tests/test_sklearn_checks.py has the check
-    for members whose leaves have a least weight).
+    for members whose leaves have a least weight). Weights that start anew are drawn, for repetitions one each.
     """
     pure = {"check_class_weight_classifiers": "min_weight_fraction_leaf is a parameter of the members."}
-    if not isinstance(model.estimator, DecisionTreeClassifier):
+    drawn = model.decision is not None and model.variant_params is None
+    if not drawn and not isinstance(model.estimator, DecisionTreeClassifier):
         return pure
     checks = ("check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data")
     return pure | dict.fromkeys(checks, "sample_weight is not equivalent to removing/repeating samples.")
 
 
+BY_COST: dict[str, Any] = {"estimator": CostTreeClassifier(max_depth=2), "decision": Decision(member="cost")}
+
+
 @parametrize_with_checks(
     [
         few(n_estimators=5),
-        few(n_estimators=5, estimator=CostTreeClassifier(max_depth=2), decision=Decision(member="cost")),
+        few(n_estimators=5, **BY_COST),
+        few(n_estimators=5, **BY_COST, variant_params={"redraws": 0}),
     ],
     expected_failed_checks=expected_failures,
 )

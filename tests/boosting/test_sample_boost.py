@@ -252,10 +252,37 @@ def test_stumps_that_decide_by_constant_costs_keep_their_rounds_however_small_th
     X = rng.normal(size=(1500, 3))
     X[:, 2] = rng.random(1500) < 0.01  # says much about a few records
     y = (X[:, 0] + 2 * X[:, 2] + 1.5 * rng.normal(size=1500) > 2.0).astype(int)
-    model = CostBoostClassifier(n_estimators=60, decision=Decision(member="cost")).fit(X, y, fn_cost=6.0)
+    once = {"n_estimators": 60, "variant_params": {"redraws": 0}}
+    model = CostBoostClassifier(**once, decision=Decision(member="cost")).fit(X, y, fn_cost=6.0)
     assert model.n_rounds_ == 60
     supported = Decision(member="cost", leaf="supported")
-    assert CostBoostClassifier(n_estimators=60, decision=supported).fit(X, y, fn_cost=6.0).n_rounds_ < 30
+    assert CostBoostClassifier(**once, decision=supported).fit(X, y, fn_cost=6.0).n_rounds_ < 30
+
+
+def test_weights_start_anew_where_a_member_by_cost_is_of_no_use(large: Any) -> None:
+    X, y, by_cost = large.X, large.y, Decision(member="cost")
+    costs = {"fp_cost": large.fp, "fn_cost": large.fn}
+
+    def fitted(n_rounds: int = 40, seed: int = 0, **params: Any) -> CostBoostClassifier:
+        model = CostBoostClassifier(n_estimators=n_rounds, decision=by_cost, random_state=seed, **params)
+        return model.fit(X, y, **costs)
+
+    once, model = fitted(variant_params={"redraws": 0}), fitted()
+    n = once.n_rounds_
+    assert n < 30
+    assert model.n_rounds_ == 40
+    # Up to there the rounds are the same, and no member after it is worse than chance.
+    assert_array_equal(model.estimator_weights_[:n], once.estimator_weights_)
+    assert (model.estimator_weights_ > 0).all()
+    # Weights that start anew are those of the first round but for a random factor: so is what is learnt from them.
+    anew = model.members_.trees.nodes.weights[model.members_.trees.roots[n]]
+    first = model.members_.trees.nodes.weights[model.members_.trees.roots[0]]
+    assert_allclose(anew / anew.sum(), first / first.sum(), atol=0.1)
+    assert_array_equal(fitted().estimator_weights_, model.estimator_weights_)
+    assert (fitted(seed=1).estimator_weights_[n:] != model.estimator_weights_[n:]).any()
+    # And a warm start draws what one go does.
+    warm = fitted(n + 2, warm_start=True).set_params(n_estimators=40).fit(X, y, **costs)
+    assert_array_equal(warm.estimator_weights_, model.estimator_weights_)
 
 
 def test_members_by_cost_are_members_by_label_where_costs_are_equal_and_leaves_not_smoothed(small: Any) -> None:

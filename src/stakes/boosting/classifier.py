@@ -6,6 +6,7 @@ import copy
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ from stakes._typing import Bools, Floats
 from stakes._validation import number
 from stakes._warn import warn
 from stakes.boosting.learners import BoostedModels, BoostedTrees, apart
-from stakes.boosting.loop import DONE, USELESS, Boosted, boost
+from stakes.boosting.loop import DONE, USELESS, Boosted, boost, first_weights
 from stakes.boosting.rules import Rule, make_rule
 from stakes.cost_tree import CostTreeClassifier
 from stakes.costs import Costs
@@ -66,8 +67,9 @@ class CostBoostClassifier(EnsembleClassifier):
         How a sample is drawn by the costs in every round, for the member to be fitted to (SampleBoost: "under" is
         RUSBoost, "smote" SMOTEBoost). Samplers of imbalanced-learn are accepted too. None takes all records.
     variant_params : dict, default=None
-        Options of the variant. All have `redraws`: how often a round is repeated with another sample if its member is
-        of no use, 10 by default; and `tuning`, for ``Decision(member="tuned")``: whether T_thr of a member is the
+        Options of the variant. All have `redraws`: how often a round is repeated if its member is of no use, 10 by
+        default, with another sample, or, where members decide by their costs and mistakes count by cost, with the first
+        weights times random numbers; and `tuning`, for ``Decision(member="tuned")``: whether T_thr of a member is the
         cheapest on the training records by their weights in the round ("weights", the default), or on validation
         records by their costs alone ("validation"), which ends boosting after a few rounds. `errors` of "adaboost" and
         "m2": whether mistakes count in alpha by weight ("plain") or by weight times cost ("cost"; "auto", the default,
@@ -223,8 +225,11 @@ class CostBoostClassifier(EnsembleClassifier):
                 each = pool.map if self._n_threads > 1 else map
                 learner = BoostedTrees(self._tree_learner(records), draws, rng, prune_on, self._n_threads, each)
             rounds = progress(range(n_rounds), n_rounds, f"{n_rounds} rounds", self.verbose)
-            tries = 1 if draws is None else 1 + rule.redraws
-            boosted = boost(rule, records, learner, self._vote(records), rounds, tries, self.learning_rate, last)
+            by_cost = self.member_ != "label" and rule.starts_anew
+            anew = partial(_weights_anew, rule, records, rng) if by_cost else None
+            tries = 1 if draws is None and anew is None else 1 + rule.redraws
+            vote = self._vote(records)
+            boosted = boost(rule, records, learner, vote, rounds, tries, anew, self.learning_rate, last)
         self.members_ = learner.join(boosted.members)
         # Members are kept in the ensemble alone: a model file has them once, and they are checked when it is loaded.
         but_members = {name: value for name, value in vars(boosted).items() if name != "members"}
@@ -412,6 +417,11 @@ class CostBoostClassifier(EnsembleClassifier):
         splits = nodes.feature >= 0
         shares = np.bincount(nodes.feature[splits], (nodes.gain * factor[tree])[splits], self.n_features_in_)
         return shares / (shares.sum() or 1.0)
+
+
+def _weights_anew(rule: Rule, records: Records, rng: np.random.Generator) -> Floats:
+    """Return the logarithms of the initial weights, each times a random number: those of a continuous bootstrap."""
+    return first_weights(rule, records) + np.log(rng.exponential(size=len(records)))
 
 
 def _amounts(records: Records, draws: Draws | None, member: str) -> Floats | None:

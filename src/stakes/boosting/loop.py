@@ -14,7 +14,7 @@ from stakes._typing import Floats
 from stakes.boosting.rules import Rule, total
 from stakes.records import Records
 
-__all__ = ["DONE", "LARGE", "PERFECT", "USELESS", "Boosted", "Learner", "boost", "shares"]
+__all__ = ["DONE", "LARGE", "PERFECT", "USELESS", "Boosted", "Learner", "boost", "first_weights", "shares"]
 
 
 # The alpha of the smallest error that a float can hold, for members that make none.
@@ -60,6 +60,7 @@ def boost(
     vote: Callable[[Any, LeafAssignment, Floats], tuple[Floats, float | None]],
     rounds: Iterable[int],
     tries: int = 1,
+    anew: Callable[[], Floats] | None = None,
     learning_rate: float = 1.0,
     last: Boosted | None = None,
 ) -> Boosted:
@@ -67,15 +68,13 @@ def boost(
 
     `vote` takes a member, the leaves of the records in it, and their weights to its votes (1 for positive, -1 for
     negative, or a confidence between the two) and to the threshold of its own, if it tuned one to the weights. Up to
-    `tries` members are fitted in a round, until one is of use: more than one only where samples are drawn. Each alpha
-    is multiplied by `learning_rate`, in the vote and in the weights of the next round. `last` is what the rounds go on
+    `tries` members are fitted in a round, until one is of use: more than one only where chance has a part in them, by
+    samples, or by the weights that `anew` puts in the place of those by which a member was of no use. Each alpha is
+    multiplied by `learning_rate`, in the vote and in the weights of the next round. `last` is what the rounds go on
     from.
     """
     if last is None:
-        start = rule.start(records)
-        if records.weight is not None:
-            start = start + np.log(records.weight)
-        last = Boosted([], [], [], [], DONE, start)
+        last = Boosted([], [], [], [], DONE, first_weights(rule, records))
     members, alphas, errors, thresholds = [*last.members], [*last.alphas], [*last.errors], [*last.thresholds]
     for member in members:
         learner.keep(member)
@@ -84,14 +83,16 @@ def boost(
     # The same arrays in all rounds: of many records, to get new memory takes longer than to compute what is put there.
     weight, log_fit, fit, margin = (np.empty_like(log_weight) for _ in range(4))
     for _ in rounds:
-        weight, log_total = shares(log_weight, weight)
-        log_weight -= log_total
-        if focus is None:
-            log_fit, fit = log_weight, weight
-        else:
-            np.add(log_weight, focus, out=log_fit)
-            fit, _ = shares(log_fit, fit)
-        for _ in range(tries):
+        for failed in range(tries):
+            if failed and anew is not None:
+                log_weight = anew()
+            weight, log_total = shares(log_weight, weight)
+            log_weight -= log_total
+            if focus is None:
+                log_fit, fit = log_weight, weight
+            else:
+                np.add(log_weight, focus, out=log_fit)
+                fit, _ = shares(log_fit, fit)
             member, assignment = learner.fit(log_fit, fit)
             votes, threshold = vote(member, assignment, weight)
             np.multiply(records.sign, votes, out=margin)
@@ -116,6 +117,12 @@ def boost(
             break
         log_weight += rule.step(records, alpha, margin)
     return Boosted(members, alphas, errors, thresholds, stop_reason, log_weight)
+
+
+def first_weights(rule: Rule, records: Records) -> Floats:
+    """Return the logarithms of the initial weights."""
+    start = rule.start(records)
+    return start if records.weight is None else start + np.log(records.weight)
 
 
 def shares(log_weight: Floats, out: Floats | None = None) -> tuple[Floats, float]:

@@ -66,7 +66,8 @@ class Rule:
     Parameters
     ----------
     redraws : int, default=10
-        An option of all variants: how often a round is repeated, with another sample, if its member is of no use.
+        An option of all variants: how often a round is repeated, if its member is of no use, with another sample, or
+        with weights that start anew.
     tuning : {"weights", "validation"}, default="weights"
         An option of all variants: where members decide by T_thr, it is the threshold that is cheapest on the training
         records, whose costs count by the weights of the round; or on validation records, which have no such weights,
@@ -96,6 +97,11 @@ class Rule:
     """The calibration of that decision."""
     spreads_costs: ClassVar[bool] = False
     """Whether `n_rounds` enters the formulas, so that no rounds can be added."""
+
+    @property
+    def starts_anew(self) -> bool:
+        """Whether a member that decides by its costs, and is of no use, lets the weights start anew."""
+        return False
 
     def __post_init__(self) -> None:
         for option in fields(self):
@@ -140,6 +146,11 @@ class AdaBoost(Rule):
     @property
     def _by_cost(self) -> bool:
         return self.errors == "cost" or (self.errors == "auto" and self.amounts is not None)
+
+    @property
+    def starts_anew(self) -> bool:
+        """Where it is judged by cost. Thresholds of validation records know nothing of weights: a member has few."""
+        return self.amounts is not None and self._by_cost and self.tuning == "weights"
 
     def focus(self, records: Records) -> Floats | None:
         """Return the logarithms of the amounts, so that members are fitted to what they are judged by."""
