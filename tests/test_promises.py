@@ -22,9 +22,10 @@ KINDS = {"balanced": (0.5, 500, 4.0), "5%": (0.05, 1500, 12.0), "0.5%": (0.005, 
 N_NEW = 2000
 # Raw shares of votes stay close to one half, so that the published method acts on all where misses are much dearer.
 ACTS_ON_ALL = ("adamec", "mc-adamec")
-# How much less may be acted on where misses are dearer: sampling noise of small ensembles, and of thresholds that are
-# tuned on held-out records, six positives in the last case.
+# How much less may be acted on where misses are dearer, by methods without chance: thresholds are tuned on held-out
+# records, six positives in the last case. Others draw as often as this, and differ by three standard errors at most.
 NOISE = {"balanced": 0.03, "5%": 0.03, "0.5%": 0.05}
+DRAWS = 8
 
 
 class Data(NamedTuple):
@@ -62,10 +63,12 @@ def make(kind: str, by_record: bool) -> Data:
     return Data(X[train], y[train], part(train), X[new], y[new], part(new), probability[new])
 
 
-def decide(method: Method, data: Data, *, on_fp: float = 1.0, on_fn: float = 1.0, costs: bool = True) -> Any:
+def decide(
+    method: Method, data: Data, *, on_fp: float = 1.0, on_fn: float = 1.0, costs: bool = True, seed: int = 0
+) -> Any:
     """Return which new records a fresh classifier acts on, by the costs times some factors, or by equal ones."""
     sizes = {"n_estimators": 40 if method.family == "boosting" else 15}
-    classifier = method.make(random_state=0, **{k: v for k, v in sizes.items() if k in method.make.names})
+    classifier = method.make(random_state=seed, **{k: v for k, v in sizes.items() if k in method.make.names})
 
     def given(of: Costs) -> dict[str, Any]:
         return {"fp_cost": of.fp * on_fp, "fn_cost": of.fn * on_fn} if costs else {"fp_cost": 1.0, "fn_cost": 1.0}
@@ -79,6 +82,17 @@ def decide(method: Method, data: Data, *, on_fp: float = 1.0, on_fn: float = 1.0
 def cost_of(acted: Any, data: Data) -> float:
     acted = np.broadcast_to(acted, data.new_y.shape)
     return total_cost(data.new_y, acted, fp_cost=data.new_costs.fp, fn_cost=data.new_costs.fn)
+
+
+def check_direction(method: Method, data: Data, acted: Any, noise: float) -> None:
+    """Check that dearer misses do not mean that fewer records are acted on, beyond chance."""
+    more = [decide(method, data, on_fn=4.0).mean() - acted.mean()]
+    if more[0] < 0:
+        for seed in range(1, DRAWS):
+            with_seed = decide(method, data, on_fn=4.0, seed=seed).mean()
+            more.append(with_seed - decide(method, data, seed=seed).mean())
+        error = np.std(more, ddof=1) / np.sqrt(DRAWS)
+        assert np.mean(more) >= -(3 * error or noise), "misses cost more, and fewer records are acted on"
 
 
 def check(method: Method, kind: str, by_record: bool, currencies: tuple[float, ...] = (100.0, 0.01)) -> None:
@@ -99,8 +113,7 @@ def check(method: Method, kind: str, by_record: bool, currencies: tuple[float, .
             one_tree = method.family == "tree" or method.name.startswith("mc-")
             assert kind == "0.5%" or one_tree, f"acts on {'all' if acted[0] else 'none'}"
             assert policies[bool(acted[0])] == min(policies.values())
-        dearer = decide(method, data, on_fn=4.0)
-        assert dearer.mean() >= acted.mean() - NOISE[kind], "misses cost more, and fewer records are acted on"
+        check_direction(method, data, acted, NOISE[kind])
     for factor in currencies:
         np.testing.assert_array_equal(decide(method, data, on_fp=factor, on_fn=factor), acted)
 
