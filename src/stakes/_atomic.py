@@ -63,16 +63,24 @@ def complete_file(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def complete_folder(path: Path) -> Iterator[Path]:
-    """Give an empty folder, which takes the place of `path` when the block ends without an error."""
+    """Give an empty folder, which takes the place of `path` when the block ends without an error.
+
+    Where it cannot, what was there before is put back.
+    """
     path = path.absolute()
     path.parent.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(dir=path.parent, prefix=f".{path.name}.", suffix=PARTIAL) as directory:
-        new = Path(directory) / "new"
+        new, old = Path(directory) / "new", Path(directory) / "old"
         new.mkdir()
         yield new
-        if path.exists():
-            os.replace(path, Path(directory) / "old")
-        os.replace(new, path)
+        try:
+            if path.exists():
+                os.replace(path, old)
+            os.replace(new, path)
+        except BaseException:
+            if old.exists() and not path.exists():
+                os.replace(old, path)
+            raise
 
 
 def write_atomically(path: Path, content: bytes) -> None:
