@@ -37,7 +37,7 @@ from stakes.tree.nodes import Nodes
 from stakes.tree.recipe import TreeRecipe
 from stakes.tree.trees import Trees
 
-__all__ = ["PLAIN_TREE", "CostBaggingClassifier"]
+__all__ = ["PLAIN_TREE", "CostBaggingClassifier", "given_away"]
 
 Learner = TypeVar("Learner", bound=TreeLearner | ModelLearner)
 
@@ -253,7 +253,8 @@ class CostBaggingClassifier(EnsembleClassifier):
             base_rate = float(np.average(records.positive, weights=records.weight))
             growth = float(np.mean([one.growth for one in made]))
             sizes = np.bincount(records.positive, minlength=2)
-            self._set_trees(_given_away(made), base_rate, sizes, sampler.grows_by if changes else "", growth)
+            trees = (one.member for one in given_away(made))
+            self._set_trees(trees, base_rate, sizes, sampler.grows_by if changes else "", growth)
         else:
             self.members_ = ModelMembers(
                 [one.member for one in made],
@@ -544,8 +545,8 @@ def _mean_one(records: Records, times: Any) -> Floats | None:
     return records.loss * (records.weights @ times / total) if total > 0 else records.weight
 
 
-def _given_away(made: list[Made]) -> Iterator[Nodes]:
-    """Return the trees one by one, and keep none of them."""
+def given_away(made: list[Any]) -> Iterator[Any]:
+    """Return what is in a list one by one, and keep none of it: trees that are joined are then in memory once."""
     made.reverse()
     while made:
-        yield made.pop().member
+        yield made.pop()

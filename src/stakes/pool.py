@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from stakes._member_classifier import ValidationRecords
 from stakes._random import generator
 from stakes._typing import Bytes, Floats
-from stakes.bagging import CostBaggingClassifier
+from stakes.bagging import CostBaggingClassifier, given_away
 from stakes.costs import Costs
 from stakes.exceptions import SamplingError
 from stakes.records import Records
@@ -223,7 +223,7 @@ def fit_pool(classifier: CostBaggingClassifier, pool: Pool, validation: Records)
     n_drawn = _n_drawn(sampler, validation.positive, costs, len(pool))
     made = classifier._run(partial(_grow, classifier, pool, sampler, presample, n_drawn, first), seeds)
     sizes = n_drawn * np.array([1.0 - pool.base_rate, pool.base_rate])
-    classifier._set_trees(made, pool.base_rate, sizes, sampler.grows_by if changes else "")
+    classifier._set_trees(given_away(made), pool.base_rate, sizes, sampler.grows_by if changes else "")
     classifier._last_fit = classifier.background_ = classifier._also_unseen = None
     classifier._decide_by(classifier.decision)
     return classifier

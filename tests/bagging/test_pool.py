@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import pickle
 
 import numpy as np
@@ -14,6 +15,7 @@ from stakes.pool import Pool, PoolWriter, draws_from_pool, fit_pool
 from stakes.records import Records
 from stakes.table import table_of
 from stakes.tree.binning import Binned, Binning
+from stakes.tree.trees import Trees
 
 N, VALIDATION = 1500, 500
 
@@ -51,6 +53,23 @@ def test_a_pool_of_few_records_gives_the_members_of_memory(made, name):
     assert there.members_.copies == pytest.approx(here.members_.copies)
     costs = {"fp_cost": 5.0, "fn_cost": fn[:N]}
     np.testing.assert_array_equal(there.predict(train, **costs), here.predict(train, **costs))
+
+
+def test_nothing_keeps_the_trees_that_are_joined(made, monkeypatch):
+    folder, train, positive, _, validation = made
+    join, keepers = Trees.join, []
+
+    def joined(grown):
+        trees = list(grown)
+        lists = [one for one in gc.get_referrers(trees[0]) if isinstance(one, list)]
+        keepers.append([one for one in lists if one is not trees])
+        return join(trees)
+
+    monkeypatch.setattr(Trees, "join", joined)
+    forest = make_classifier("bg", n_estimators=3, random_state=0)
+    forest.fit(train, positive[:N].astype(int))
+    fit_pool(forest, Pool.open(folder), validation)
+    assert keepers == [[], []]
 
 
 def test_samples_of_a_large_pool_are_drawn_from_all_of_it_and_as_large_as_asked_for(made, monkeypatch):
