@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -37,10 +37,11 @@ from stakes.tree.trees import Trees
 
 __all__ = ["EnsembleClassifier"]
 
+Classifier = TypeVar("Classifier", bound=MemberClassifier)
 
 # Parameters of a tree that an ensemble has itself: those of a member tree are not looked at.
 OF_THE_ENSEMBLE = ("decision", "validation", "class_weight", "fp_cost", "fn_cost", "cost_estimator", "pos_label")
-# What members have of their ensemble once it is fitted.
+# What members, and those that make them, have of their ensemble.
 SHARED = ("classes_", "n_features_in_", "feature_names_in_", "binning_", "constant_costs_", "cost_estimators_")
 
 
@@ -200,13 +201,17 @@ class EnsembleClassifier(MemberClassifier):
     def __iter__(self) -> Iterator[Any]:
         return (self[number] for number in range(len(self)))
 
+    def _shared_with(self, other: Classifier) -> Classifier:
+        """Return a new classifier with what was learnt about labels, features and costs."""
+        for name in SHARED:
+            if hasattr(self, name):
+                setattr(other, name, getattr(self, name))
+        return other
+
     def _tree_classifier(self, number: int) -> CostTreeClassifier:
         assert isinstance(self.members_, TreeMembers)
         assert self._tree is not None
-        tree = clone(self._tree).set_params(decision=None, pos_label=self.pos_label)
-        for name in SHARED:
-            if hasattr(self, name):
-                setattr(tree, name, getattr(self, name))
+        tree = self._shared_with(clone(self._tree).set_params(decision=None, pos_label=self.pos_label))
         tree.members_ = self.members_.take([number])
         tree.validation_, tree.default_decision_ = None, self._member_decision()
         tree._decide_by(None)

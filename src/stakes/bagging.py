@@ -6,11 +6,12 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from math import inf
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, Self, TypeVar
 
 import numpy as np
 from joblib.parallel import get_active_backend
 from numpy.typing import NDArray
+from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
@@ -237,16 +238,17 @@ class CostBaggingClassifier(EnsembleClassifier):
         seeds = seeds[len(kept) :]
         presample = self.presample or not changes
         draws = Draws(sampler, shown, np.random.default_rng(first), self.n_estimators, presample=presample)
+        maker = self._maker()
         alone, pass_costs = False, not self.weighted and not sampler.uses_costs
         learner: TreeLearner | ModelLearner
         if self._tree is not None:
-            learner = self._tree_learner(records)
+            learner = maker._tree_learner(records)
         else:
             learner = ModelLearner(shown, self.estimator, self._class_labels, pass_costs=pass_costs)
             # Ensembles fitted to few records are mostly Python code: threads would wait for one another.
             few = bool(seeds) and isinstance(self.estimator, MemberClassifier)
             alone = few and draws.draw(np.random.default_rng(seeds[0])).counts.sum() < FEW_RECORDS
-        made = [*kept, *self._run(partial(self._make, learner, draws), seeds, alone=alone)]
+        made = [*kept, *self._run(partial(maker._make, learner, draws), seeds, alone=alone)]
         seen = np.stack([one.seen for one in made]).T  # a transposed copy would take longer
         self._keep(samples=[one[1:] for one in made])
         if self._tree is not None:
@@ -338,6 +340,12 @@ class CostBaggingClassifier(EnsembleClassifier):
     @property
     def _class_weight(self) -> Any:
         return None if self._balances else self.class_weight
+
+    def _maker(self) -> Self:
+        """Return what makes the members: this ensemble without those of the last fit, as it is sent to processes."""
+        maker = self._shared_with(clone(self))
+        maker.validation_ = self.validation_ if self._prunes else None
+        return maker
 
     def _make(self, learner: TreeLearner | ModelLearner, draws: Draws, seed: Any) -> Made:
         """Return a member that is fitted to a sample of its own."""

@@ -221,7 +221,7 @@ def fit_pool(classifier: CostBaggingClassifier, pool: Pool, validation: Records)
     changes = sampler.changes(validation.positive, costs)
     presample = classifier.presample or not changes
     n_drawn = _n_drawn(sampler, validation.positive, costs, len(pool))
-    made = classifier._run(partial(_grow, classifier, pool, sampler, presample, n_drawn, first), seeds)
+    made = classifier._run(partial(_grow, classifier._maker(), pool, sampler, presample, n_drawn, first), seeds)
     sizes = n_drawn * np.array([1.0 - pool.base_rate, pool.base_rate])
     classifier._set_trees(given_away(made), pool.base_rate, sizes, sampler.grows_by if changes else "")
     classifier._last_fit = classifier.background_ = classifier._also_unseen = None
@@ -237,7 +237,7 @@ def _n_drawn(sampler: MemberSampler, positive: NDArray[np.bool_], costs: Costs, 
 
 
 def _grow(
-    classifier: CostBaggingClassifier,
+    maker: CostBaggingClassifier,
     pool: Pool,
     sampler: MemberSampler,
     presample: bool,
@@ -253,5 +253,5 @@ def _grow(
     records = Records(pool.bins, np.asarray(pool.positive[rows]), pool.costs(rows))
     drawn = Draws(sampler, records, np.random.default_rng(first), 1, presample=presample).draw(rng)
     kept = np.flatnonzero(drawn.counts)
-    learner = classifier._tree_learner(pool.take(rows[kept]))
-    return classifier._fit_member(learner, Sample(drawn.counts[kept]), rng, classifier._draw_features(rng))
+    learner = maker._tree_learner(pool.take(rows[kept]))
+    return maker._fit_member(learner, Sample(drawn.counts[kept]), rng, maker._draw_features(rng))

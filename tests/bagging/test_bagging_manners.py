@@ -19,7 +19,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import Pipeline
 from sklearn.tree import DecisionTreeClassifier
 
-from stakes import CostTreeClassifier, Decision
+from stakes import CostBaggingClassifier, CostTreeClassifier, Decision
 from stakes.exceptions import OneClassWarning
 from stakes.metrics import make_cost_scorer, savings_score
 from stakes.sampling import CPRSampler, UnderSampler
@@ -56,6 +56,21 @@ def test_results_depend_on_the_seed_and_not_on_threads(options: dict[str, Any], 
     X, average = np.nan_to_num(fresh.X), Decision(output="average")
     p, q = (clf.with_decision(average).predict_proba(X) for clf in (one, other))
     assert not np.array_equal(p, q)
+
+
+@pytest.mark.parametrize("estimator", [CostTreeClassifier(), GaussianNB()], ids=str)
+def test_members_of_the_last_fit_are_not_sent_to_processes(estimator: Any, small: Any, monkeypatch: Any) -> None:
+    sizes, run = [], CostBaggingClassifier._run
+
+    def noting(self: Any, make: Any, seeds: Any, **options: Any) -> Any:
+        sizes.append(len(pickle.dumps(make)))
+        return run(self, make, seeds, **options)
+
+    monkeypatch.setattr(CostBaggingClassifier, "_run", noting)
+    forest = bagging(estimator, n_estimators=20)
+    for _ in range(2):
+        forest.fit(np.nan_to_num(small.X), small.y)
+    assert sizes[1] == sizes[0]
 
 
 def test_more_members_are_the_old_ones_and_new_ones(small: Any) -> None:
