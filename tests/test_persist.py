@@ -40,7 +40,7 @@ from stakes._members import TreeMembers
 from stakes.encoded import EncodedClassifier
 from stakes.exceptions import CostsNeededError, DecisionError, ModelFileError
 from stakes.persist import FORMAT, load, read_info, save
-from stakes.sampling import CPRSampler
+from stakes.sampling import SAMPLERS, CPRSampler
 from stakes.tree.trees import Trees
 
 
@@ -523,6 +523,19 @@ def test_models_of_other_packages_must_be_named(small: Records, tmp_path: Path) 
     refused(tmp_path / "model.skops", r"not trusted, test_persist\.Odd")
     again = load(tmp_path / "model.skops", trusted=["test_persist.Odd"])
     np.testing.assert_array_equal(again.predict(small.X, **small.costs), model.predict(small.X, **small.costs))
+
+
+def test_parts_that_are_registered_are_trusted(small: Records, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Halves(CPRSampler):
+        pass
+
+    Halves.__module__, Halves.__qualname__ = "test_persist", "Halves"
+    globals()["Halves"] = Halves
+    monkeypatch.setitem(SAMPLERS, "halves", Halves)
+    model = CostBaggingClassifier(n_estimators=2, sampling=Halves(), random_state=0)
+    save(model.fit(small.X, small.y, **small.costs), tmp_path / "model.skops")
+    again = load(tmp_path / "model.skops")
+    np.testing.assert_array_equal(again.predict_proba(small.X), model.predict_proba(small.X))
 
 
 def test_information_must_be_plain_data(fitted: Callable[[str], Any], tmp_path: Path) -> None:

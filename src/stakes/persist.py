@@ -93,12 +93,10 @@ OWN_TYPES = (
     CostGradientBoostingClassifier, BoostedTrees, CostTeamClassifier, CostStackingClassifier, Team, Stack, OutOfFold,
     DeliveredClassifier, EncodedClassifier, Encoder, Costs, Decision, Cut, Reader, Source, Votes,
     TreeMembers, ModelMembers, Trees, AmountEstimator, ForeseenCost, EncodedRegressor, AmountRegressor,
-    Nodes, FeatureBins, Binning, ValidationRecords, Records, *SAMPLERS.values(), *CALIBRATIONS.values(),
-    *THRESHOLDS.values(),
-    PreparedLogisticRegression, NumberedLabels, Plain, Pairs, Members, TreeState, BoosterText,
+    Nodes, FeatureBins, Binning, ValidationRecords, Records, PreparedLogisticRegression, NumberedLabels, Plain, Pairs,
+    Members, TreeState, BoosterText,
 )  # fmt: skip
-TRUSTED = (
-    *(f"{own.__module__}.{own.__qualname__}" for own in OWN_TYPES),
+OF_OTHERS = (
     # Trees of gradient boosting: skops leaves it to us to check them, and we do.
     "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
     # What an imputer remembers of its input.
@@ -109,8 +107,6 @@ TRUSTED = (
     "collections.OrderedDict",
     "lightgbm.sklearn.LGBMClassifier",
     "lightgbm.sklearn.LGBMRegressor",
-    # What the methods of the catalogue have inside.
-    *sorted({name for method in list_methods() for name in method.trusted}),
 )
 # What skops trusts, and compiled code of scikit-learn would take on trust, too: nobody looks at these arrays.
 NOT_CHECKED = tuple(
@@ -120,6 +116,22 @@ NOT_CHECKED = tuple(
         "neighbors.", "cluster.", "manifold.", "semi_supervised.", "tree._tree.", "metrics._dist_metrics.",
     )
 )  # fmt: skip
+
+
+TRUSTED: tuple[str, ...]
+"""The types that are made from files, also those that were registered by now: looked up when asked for."""
+
+
+def __getattr__(name: str) -> tuple[str, ...]:
+    if name != "TRUSTED":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return _trusted()
+
+
+def _trusted() -> tuple[str, ...]:
+    own = (*OWN_TYPES, *SAMPLERS.values(), *CALIBRATIONS.values(), *THRESHOLDS.values())
+    inside_methods = {inside for method in list_methods() for inside in method.trusted}
+    return (*(f"{kind.__module__}.{kind.__qualname__}" for kind in own), *OF_OTHERS, *sorted(inside_methods))
 
 
 def save(
@@ -241,7 +253,7 @@ def _strange(untrusted: list[str], schema: Any, trusted: Iterable[str]) -> list[
                 yield from types(part)
 
     not_checked = {name for name in types(schema) if name.startswith(NOT_CHECKED)}
-    return sorted({*untrusted, *not_checked} - {*TRUSTED, *trusted})
+    return sorted({*untrusted, *not_checked} - {*_trusted(), *trusted})
 
 
 def load(path: str | Path, *, trusted: Iterable[str] = ()) -> Any:
