@@ -74,6 +74,9 @@ class ValidationRecords:
     judge them; None if all judge all. `in_training` are the training records themselves, which all members have seen.
     """
 
+    # What is computed again where a copy is needed: neither sent nor saved.
+    _computed: tuple[str, ...] = ("_assignment",)
+
     def __init__(self, records: Records, seen: Bools | None = None, *, in_training: bool = False) -> None:
         self.records = records
         self.in_training = in_training
@@ -81,8 +84,7 @@ class ValidationRecords:
         self._unseen = None if seen is None else np.packbits(~seen.T, axis=1)
 
     def __getstate__(self) -> dict[str, Any]:
-        computed = ("_assignment", "_probability")
-        return {name: value for name, value in vars(self).items() if name not in computed}
+        return {name: value for name, value in vars(self).items() if name not in self._computed}
 
     def assignment(self, members: TreeMembers | ModelMembers, n_threads: int) -> LeafAssignment:
         """Return the leaves of the records."""

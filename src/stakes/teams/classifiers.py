@@ -51,6 +51,8 @@ class OutOfFold(ValidationRecords):
     `scores` has the shape (n_records, n_models); `folds` has the fold in which each record was held out.
     """
 
+    _computed = ("_probability",)
+
     def __init__(self, records: Records, scores: Floats, folds: Indices) -> None:
         super().__init__(records)
         self.scores = scores
