@@ -382,6 +382,8 @@ def reliability_curve(
     (positive,) = positives(pos_label, y_true=y_true)
     n = positive.size
     probability = probabilities(y_prob, n, "y_prob")
+    if not n:
+        raise ValueError("y_prob is empty: give at least one record")
     weight = record_weights(sample_weight, n)
     if fp_cost is not None and fn_cost is not None:
         fp, fn = Costs(fp=fp_cost, fn=fn_cost, tp=tp_cost, tn=tn_cost).for_records(n, "y_true").arrays(n)

@@ -264,6 +264,8 @@ def test_arguments_are_checked():
         tune(scores=[[0.9, 0.1], [0.8, 0.2]])
     with pytest.raises(ValueError, match="y_score has 3 records, y_true has 2"):
         tune(scores=[0.1, 0.2, 0.3])
+    with pytest.raises(ValueError, match="y_score is empty, there are no scores to cut: give at least one record"):
+        tune(y=[], scores=[])
     with pytest.raises(ValueError, match="y_score is not finite in 1 records: the first is row 1, nan"):
         tune(scores=[0.1, np.nan])
     with pytest.raises(CostsError, match="fn_cost has 3 records, y_true has 2"):

@@ -143,7 +143,7 @@ class ScoreCuts:
 
     def __init__(self, scores: NDArray[np.floating]) -> None:
         if not scores.size:
-            raise ValueError("there are no scores to cut: give at least one record")
+            raise ValueError("y_score is empty, there are no scores to cut: give at least one record")
         self._order = np.argsort(scores)
         ordered = scores[self._order]
         ends = np.append(np.flatnonzero(ordered[1:] != ordered[:-1]) + 1, scores.size)
@@ -237,24 +237,24 @@ def not_negative(value: ArrayLike, argument: str, n: int, what: str = "y_true") 
     return numbers
 
 
-def finite_scores(y_score: ArrayLike, n: int) -> NDArray[np.floating]:
+def finite_scores(y_score: ArrayLike, n: int, argument: str = "y_score") -> NDArray[np.floating]:
     """Return scores as a float array of length `n`, in their own precision."""
     scores = np.asarray(y_score)
     if scores.ndim != 1:
-        raise ValueError(f"y_score has shape {scores.shape}: give the positive class only, predict_proba(X)[:, 1]")
+        raise ValueError(f"{argument} has shape {scores.shape}: give the positive class only, predict_proba(X)[:, 1]")
     if scores.dtype != np.float32:
         scores = scores.astype(np.float64)
     if scores.size != n:
-        raise ValueError(f"y_score has {scores.size} records, y_true has {n}")
+        raise ValueError(f"{argument} has {scores.size} records, y_true has {n}")
     if not np.isfinite(scores).all():
         bad = np.flatnonzero(~np.isfinite(scores))
-        raise ValueError(f"y_score is not finite in {bad.size} records: the first is row {bad[0]}, {scores[bad[0]]}")
+        raise ValueError(f"{argument} is not finite in {bad.size} records: the first is row {bad[0]}, {scores[bad[0]]}")
     return scores
 
 
 def probabilities(y_score: Any, n: int, argument: str = "y_score") -> NDArray[np.float64]:
     """Return scores of length `n` that are all between 0 and 1."""
-    scores = finite_scores(y_score, n).astype(np.float64)
+    scores = finite_scores(y_score, n, argument).astype(np.float64)
     outside = (scores < 0) | (scores > 1)
     if outside.any():
         row = int(outside.argmax())
