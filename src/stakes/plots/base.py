@@ -52,7 +52,6 @@ REFERENCE: dict[str, Any] = {"color": "0.45", "linewidth": 1, "linestyle": "--",
 class PredictionDisplay(ABC):
     """Base of displays that are drawn from scores and decisions."""
 
-    line_: Line2D
     ax_: Axes
     figure_: Figure
 
