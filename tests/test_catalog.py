@@ -186,6 +186,19 @@ def test_parameters_go_to_the_decision_the_trees_and_the_classifier():
     assert stump.decision == Decision(calibration="platt", threshold="cost")
 
 
+@pytest.mark.parametrize("name", ["acost", "mc-acost"])
+@pytest.mark.parametrize(
+    ("options", "all_options"),
+    [({"redraws": 3}, {"scale": 0.3, "redraws": 3}), ({"scale": 1.0}, {"scale": 1.0}), (None, None)],
+    ids=str,
+)
+def test_options_are_merged_with_those_of_the_name(name, options, all_options):
+    classifier = make_classifier(name, variant_params=options)
+    boosting = classifier.estimator if name.startswith("mc-") else classifier
+    assert boosting.variant_params == all_options
+    assert make_classifier("acost").variant_params == {"scale": 0.3}
+
+
 def test_gradient_boosting_takes_every_calibration_and_threshold(churn):
     X, y, costs = churn
     numbers = X.select("monthly_charges", "tenure").to_numpy()

@@ -35,7 +35,7 @@ class Make:
     """Makes the classifier of a method, and sends each parameter to where it belongs.
 
     A parameter is a field of the classifier's `decision`, if it has one; or one of the classifier's own; or goes to
-    `model`, which makes the `estimator` inside. Any other is an error.
+    `model`, which makes the `estimator` inside. Any other is an error. A dict is merged with one that is there.
     """
 
     kind: Callable[..., Any]  # the classifier
@@ -56,7 +56,8 @@ class Make:
             if "decision" in own_names and name in _DECISION:
                 decision[name] = value
             elif name in own_names:
-                own[name] = value
+                has = own.get(name)
+                own[name] = {**has, **value} if isinstance(has, dict) and isinstance(value, dict) else value
             else:
                 inner[name] = value
         if inner and "estimator" in params:
@@ -453,7 +454,8 @@ def make_classifier(name: str, **params: Any) -> Any:
         ignore costs; ``dm-`` before a name lets members vote by T_cs; ``mc-`` teaches a single tree.
     **params
         Parameters of the classifier; of its trees (``max_depth=3``) or the model inside it; and of its decision
-        (``vote_weight="squared_odds"``), in place of those that the name stands for.
+        (``vote_weight="squared_odds"``), in place of those that the name stands for. A dict of options, such as
+        `variant_params`, takes the place of those of the same name only; None takes that of all of them.
 
     Returns
     -------

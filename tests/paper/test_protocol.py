@@ -100,7 +100,7 @@ def test_the_single_tree_is_not_pruned_either(folder):
 
 def test_adacost_scales_costs_as_published(folder):
     trial = plan_trials(APPLICATIONS["churn"], load_telco_churn(folder))[0]
-    assert unfitted(trial, unit_of("acost", "1:6")).variant_params == {}
+    assert unfitted(trial, unit_of("acost", "1:6")).variant_params == {"scale": 1.0}
 
 
 def test_boosting_is_run_with_stumps_and_once_more_with_two_levels(folder):

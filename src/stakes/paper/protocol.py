@@ -24,7 +24,11 @@ RPART: dict[str, Any] = {"min_samples_split": 20, "min_samples_leaf": 7, "max_de
 # Random forests have deep trees; how deep, the paper does not say.
 DEEP: dict[str, Any] = {"min_samples_split": 2, "min_samples_leaf": 1, "max_depth": None, "cp": 0.0}
 # AdaCost scales the largest cost to 1, as printed.
-PARAMS_OF: dict[str, dict[str, Any]] = {"*rf": DEEP, "tree": {"pruning": None}, "acost": {"variant_params": {}}}
+PARAMS_OF: dict[str, dict[str, Any]] = {
+    "*rf": DEEP,
+    "tree": {"pruning": None},
+    "acost": {"variant_params": {"scale": 1.0}},
+}
 
 # The 36 rows of the paper's list of methods, where dm- stands for a way to decide; and the single tree of its tables.
 PAPER_METHODS = (
