@@ -17,6 +17,7 @@ from stakes._typing import Floats
 from stakes.cost_tree import CostTreeClassifier
 from stakes.tree.binning import Binning
 from stakes.tree.nodes import Nodes
+from stakes.tree.pruning import node_sums
 
 __all__ = ["as_sklearn"]
 
@@ -89,14 +90,15 @@ def as_sklearn(model: MemberClassifier) -> DecisionTreeClassifier | RandomForest
 
 
 def _values(nodes: Nodes, at_leaves: Floats) -> NDArray[np.float64]:
-    """Return the shares of negatives and positives in all nodes: in those that split, the mean of their children."""
-    positive = np.zeros(nodes.feature.size)
-    positive[nodes.feature < 0] = at_leaves
-    weight = nodes.counts.sum(axis=1).astype(np.float64)
-    for node in np.flatnonzero(nodes.feature >= 0)[::-1]:  # children have larger numbers than their parents
-        both = [nodes.left[node], nodes.left[node] + 1]
-        positive[node] = np.average(positive[both], weights=weight[both])
-    return np.column_stack([1.0 - positive, positive])
+    """Return the shares of negatives and positives in all nodes: in those that split, the mean of the leaves below."""
+    is_leaf = nodes.feature < 0
+    shares = np.column_stack([1.0 - at_leaves, at_leaves])
+    records = shares * nodes.counts[is_leaf].sum(axis=1, keepdims=True)
+    leaf, side = np.indices(shares.shape)
+    sums = node_sums(nodes, leaf.ravel(), side.ravel(), records.ravel())
+    values = sums / sums.sum(axis=1, keepdims=True)
+    values[is_leaf] = shares
+    return values
 
 
 def _tree(nodes: Nodes, binning: Binning, values: NDArray[np.float64], max_depth: int) -> Any:
