@@ -105,3 +105,10 @@ def test_a_delivered_model_says_whether_it_goes_by_costs(model: DeliveredClassif
     found = half.predict(DATA.frame) == "leaves"
     expected = (found & (DATA.target == 0)).sum() - 5 * (~found & (DATA.target == 1)).sum()
     assert make_cost_scorer(**costs, pos_label="leaves")(half, DATA.frame, y) == -expected
+
+
+def test_labels_that_are_not_those_of_the_study_are_refused(model: DeliveredClassifier) -> None:
+    X, y = DATA.frame[:100], DATA.target[:100]
+    assert model.score(X, np.array(["stays", "leaves"])[y]) > 0
+    with pytest.raises(ValueError, match="pos_label='leaves' is not a label of y: choose from 0, 1"):
+        model.score(X, y)

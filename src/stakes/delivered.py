@@ -20,6 +20,7 @@ from stakes._typing import Bools, Floats
 from stakes.costs import Costs
 from stakes.decision.calibration import Calibration
 from stakes.decision.decision import Decision
+from stakes.decision.thresholds import positives
 from stakes.explain.contributions import Contributions
 from stakes.explain.explanation import ExplainMixin
 from stakes.explain.permutations import Sampling
@@ -275,7 +276,7 @@ class DeliveredClassifier(AcquisitionMixin, ExplainMixin, ClassifierMixin, BaseE
 
         What records pay for features with prices counts as cost.
         """
-        positive = np.asarray(y) == self.labels[1]
+        (positive,) = positives(self.labels[1], y=y)
         predicted = self.predict(X, fp_cost=fp_cost, fn_cost=fn_cost) == self.labels[1]
         given = self._costs(X, {"fp_cost": fp_cost, "fn_cost": fn_cost, "tp_cost": None, "tn_cost": None})
         paid = 0.0 if self.feature_costs_ is None else self.acquisition_cost(X)
