@@ -140,7 +140,7 @@ def save(
     *,
     info: dict[str, Any] | None = None,
     validation: bool = False,
-    trusted: Iterable[str] = (),
+    trusted: str | Iterable[str] = (),
 ) -> None:
     """Write a fitted model to a file, whole or not at all.
 
@@ -155,7 +155,7 @@ def save(
     validation : bool, default=False
         Whether to keep the validation records. Without them the file is smaller, and contains no records. The
         model predicts the same, but cannot tune another decision: ``with_decision`` raises an error.
-    trusted : iterable of str, default=()
+    trusted : str or iterable of str, default=()
         Types of other packages in the model, such as ``"xgboost.sklearn.XGBClassifier"``. They must be named again to
         load it.
 
@@ -182,7 +182,7 @@ def dumps(
     *,
     info: dict[str, Any] | None = None,
     validation: bool = False,
-    trusted: Iterable[str] = (),
+    trusted: str | Iterable[str] = (),
     compress: bool = True,
 ) -> bytes:
     """Return the content of the file that `save` writes; not compressed, it takes a third of the time."""
@@ -240,7 +240,7 @@ def _renumbered(schema: Any) -> tuple[Any, dict[str, str]]:
     return renumber(schema), arrays
 
 
-def _strange(untrusted: list[str], schema: Any, trusted: Iterable[str]) -> list[str]:
+def _strange(untrusted: list[str], schema: Any, trusted: str | Iterable[str]) -> list[str]:
     """Return the types in a file that are not trusted, of those that skops does not trust, or not checked."""
 
     def types(node: Any) -> Iterator[str]:
@@ -253,16 +253,17 @@ def _strange(untrusted: list[str], schema: Any, trusted: Iterable[str]) -> list[
                 yield from types(part)
 
     not_checked = {name for name in types(schema) if name.startswith(NOT_CHECKED)}
-    return sorted({*untrusted, *not_checked} - {*_trusted(), *trusted})
+    named = [trusted] if isinstance(trusted, str) else trusted
+    return sorted({*untrusted, *not_checked} - {*_trusted(), *named})
 
 
-def load(path: str | Path, *, trusted: Iterable[str] = ()) -> Any:
+def load(path: str | Path, *, trusted: str | Iterable[str] = ()) -> Any:
     """Return the model in a file that `save` wrote; nothing in the file can run.
 
     Parameters
     ----------
     path : path
-    trusted : iterable of str, default=()
+    trusted : str or iterable of str, default=()
         Types of other packages that the model may have, by their full names.
 
     Returns
@@ -286,7 +287,7 @@ def load(path: str | Path, *, trusted: Iterable[str] = ()) -> Any:
     return loads(_content(Path(path)), trusted=trusted, name=str(path))
 
 
-def loads(content: bytes, *, trusted: Iterable[str] = (), name: str = "the model") -> Any:
+def loads(content: bytes, *, trusted: str | Iterable[str] = (), name: str = "the model") -> Any:
     """Return the model in the content of a file; `name` is what errors call it."""
     import skops.io  # it is slow to import
 
