@@ -15,12 +15,12 @@ from sklearn.utils.validation import has_fit_parameter
 
 from stakes._forks import one_thread_if_forked
 
-__all__ = ["NumberedLabels", "costs_acted", "fit_model", "takes"]
+__all__ = ["NumberedLabels", "costs_acted", "fit_model", "last_step", "takes"]
 
 
 def takes(estimator: Any, name: str) -> bool:
     """Return whether `fit` takes an argument; a pipeline does if its last step does."""
-    return bool(has_fit_parameter(_last_step(estimator)[1], name))
+    return bool(has_fit_parameter(last_step(estimator)[1], name))
 
 
 def fit_model(model: Any, records: Any, labels: NDArray[Any], *, pass_costs: bool = False, **own: Any) -> Any:
@@ -31,7 +31,7 @@ def fit_model(model: Any, records: Any, labels: NDArray[Any], *, pass_costs: boo
     `pass_costs`, a classifier that takes costs gets those of the records, which are about its positives, too.
     """
     one_thread_if_forked()
-    path, last = _last_step(model)
+    path, last = last_step(model)
     X, positive, metadata = records.X, records.positive, dict(records.metadata)
     own["sample_weight"] = records.weight
     if pass_costs and has_fit_parameter(last, "fp_cost"):
@@ -59,10 +59,10 @@ def fit_model(model: Any, records: Any, labels: NDArray[Any], *, pass_costs: boo
 def costs_acted(model: Any) -> bool:
     """Return whether costs acted in the training of a fitted classifier, or of the last step of a pipeline."""
     model = model.model if isinstance(model, NumberedLabels) else model
-    return bool(getattr(_last_step(model)[1], "costs_acted_", False))
+    return bool(getattr(last_step(model)[1], "costs_acted_", False))
 
 
-def _last_step(estimator: Any) -> tuple[str, Any]:
+def last_step(estimator: Any) -> tuple[str, Any]:
     """Return the last step of a pipeline, and what its arguments begin with; the estimator itself if it is none."""
     path = ""
     while isinstance(estimator, Pipeline):

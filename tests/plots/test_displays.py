@@ -161,7 +161,11 @@ def test_decision_functions_are_turned_to_the_positive_class(positive, complete_
     assert (display.cs_threshold, display.cs_cost) == (None, None)  # a margin is no probability
 
 
-@pytest.mark.parametrize("wrap", [lambda model: model, make_pipeline], ids=["alone", "in a pipeline"])
+@pytest.mark.parametrize(
+    "wrap",
+    [lambda model: model, make_pipeline, lambda model: make_pipeline(make_pipeline(model))],
+    ids=["alone", "in a pipeline", "in a pipeline in a pipeline"],
+)
 def test_positive_class_is_that_of_the_estimator(wrap, complete_sample):
     X, y, costs = complete_sample
     labels = np.where(y == 1, "bad", "good")

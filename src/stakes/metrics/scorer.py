@@ -9,9 +9,9 @@ from inspect import Parameter, signature
 from typing import Any
 
 from numpy.typing import ArrayLike
-from sklearn.pipeline import Pipeline
 from sklearn.utils.metadata_routing import MetadataRequest, get_routing_for_object
 
+from stakes._fitting import last_step
 from stakes._validation import check_value, choice
 from stakes.exceptions import CostsNeededError
 from stakes.metrics.bill import COST_NAMES
@@ -203,8 +203,7 @@ def taken_by(
     Estimators that hand metadata on may know it by another name, which is one of `aliases`. Those that do not decide by
     costs are not given any.
     """
-    decides = estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
-    if not getattr(decides, "needs_costs_", True):
+    if not getattr(last_step(estimator)[1], "needs_costs_", True):
         return {}
     parameters = signature(getattr(estimator, method)).parameters
     if not any(p.kind is Parameter.VAR_KEYWORD for p in parameters.values()):

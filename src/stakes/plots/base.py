@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
+from stakes._fitting import last_step
 from stakes._format import money, percent
 from stakes._typing import Bools, Floats
 from stakes.metrics.scorer import taken_by
@@ -128,7 +128,7 @@ def positive_class(estimator: Any, pos_label: Any = None) -> Any:
     if len(classes) != 2:
         raise ValueError(f"{kind} tells {len(classes)} classes apart: only two can be drawn")
     if pos_label is None:
-        final = estimator[-1] if isinstance(estimator, Pipeline) else estimator
+        _, final = last_step(estimator)
         # That of the last fit, whatever the parameter is now.
         pos_label = getattr(final, "pos_label_", getattr(final, "pos_label", None))
     if pos_label is None:
