@@ -282,11 +282,11 @@ class CostGradientBoostingClassifier(MemberClassifier):
         """Return the trees by which a loss goes on from some scores."""
         import lightgbm
 
-        data = self._dataset(records).set_init_score(start)
+        data = self._dataset(records, start=start)
         return lightgbm.train(params | {"objective": loss(records), "lambda_l2": DOUBT}, data, n_trees)
 
     def _dataset(
-        self, records: Records, weight: Floats | None = None, reference: Any = None, start: float | None = None
+        self, records: Records, weight: Floats | None = None, reference: Any = None, start: float | Floats | None = None
     ) -> Dataset:
         import lightgbm
 
