@@ -42,7 +42,9 @@ Classifier = TypeVar("Classifier", bound=MemberClassifier)
 # Parameters of a tree that an ensemble has itself: those of a member tree are not looked at.
 OF_THE_ENSEMBLE = ("decision", "validation", "class_weight", "fp_cost", "fn_cost", "cost_estimator", "pos_label")
 # What members, and those that make them, have of their ensemble.
-SHARED = ("classes_", "n_features_in_", "feature_names_in_", "binning_", "constant_costs_", "cost_estimators_")
+SHARED = (
+    "classes_", "pos_label_", "n_features_in_", "feature_names_in_", "binning_", "constant_costs_", "cost_estimators_",
+)  # fmt: skip
 
 
 @documented

@@ -282,6 +282,15 @@ def test_the_members_of_bagging_average_to_it() -> None:
     assert "kind in" in "".join(tree.export_text() for tree in forest)
 
 
+@pytest.mark.parametrize("kind", [CostBaggingClassifier, CostBoostClassifier])
+def test_members_have_the_positive_class_of_the_last_fit(kind: Any) -> None:
+    model = kind(n_estimators=2, random_state=0, pos_label=0).fit(X, Y, fp_cost=1, fn_cost=20)
+    before = model[0].predict_proba(X), model[0].predict(X)
+    model.set_params(pos_label=1)
+    np.testing.assert_array_equal(model[0].predict_proba(X), before[0])
+    np.testing.assert_array_equal(model[0].predict(X), before[1])
+
+
 def test_the_members_of_boosting_vote_as_they_do_in_it() -> None:
     model = CostBoostClassifier(CostTreeClassifier(max_depth=2), **FEW).fit(KINDS, Y)
     votes = np.stack([2.0 * tree.predict(KINDS) - 1 for tree in model])
