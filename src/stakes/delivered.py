@@ -113,7 +113,7 @@ class DeliveredClassifier(AcquisitionMixin, ExplainMixin, ClassifierMixin, BaseE
     @property
     def classes_(self) -> NDArray[Any]:
         """Both labels, in increasing order."""
-        return np.sort(np.array(list(self.labels)))
+        return np.sort(list(self.labels))
 
     @property
     def pos_label_(self) -> Any:
@@ -122,7 +122,7 @@ class DeliveredClassifier(AcquisitionMixin, ExplainMixin, ClassifierMixin, BaseE
 
     @property
     def _positive(self) -> int:
-        return int(np.flatnonzero(self.classes_ == self.pos_label_)[0])
+        return int(self.classes_[1] == self.pos_label_)
 
     @property
     def needs_costs_(self) -> bool:
@@ -261,7 +261,7 @@ class DeliveredClassifier(AcquisitionMixin, ExplainMixin, ClassifierMixin, BaseE
         given = self._costs(X, {"fp_cost": fp_cost, "fn_cost": fn_cost, "tp_cost": tp_cost, "tn_cost": tn_cost})
         scores = self.model.predict_proba(self._columns(X), **given)
         p = self._probability(scores[:, list(self.model.classes_).index(1)])
-        return np.column_stack([p if label == self.labels[1] else 1.0 - p for label in self.classes_])
+        return np.column_stack((1.0 - p, p) if self._positive else (p, 1.0 - p))
 
     def score(
         self,

@@ -236,7 +236,7 @@ def _object_column(values: list[Any], name: str, *, categorical: bool = False, h
     if present and not categorical and all(isinstance(value, TIMES) for value in present):
         return _column(nw.from_native(pl.Series(name, values), series_only=True))
     for value in present if hashable else ():
-        if not isinstance(value, str | bytes | Real | Decimal | np.generic | dt.date | dt.timedelta | dt.time):
+        if not isinstance(value, (str, bytes, np.generic, *NUMBERS, *TIMES)):
             raise TypeError(f"column {name!r}: argument must be a string or a number, not {type(value).__name__!r}")
     return pl.Series([None if value is None else _text(value) for value in values], dtype=pl.String)
 
