@@ -472,7 +472,8 @@ def _pack_without_records(value: Any) -> Any:
 def _made_of_members(team: BlendClassifier) -> bool:
     """Return whether the models that were given to a team are its members themselves, as `from_fitted` has it."""
     given, members = team.estimators or [], getattr(team, "members_", None)
-    return members is not None and [id(entry[1]) for entry in given] == [id(model) for model in members.models]
+    # The last of an entry is the model of a pair, or a letter of a name.
+    return members is not None and [id(entry[-1]) for entry in given] == [id(model) for model in members.models]
 
 
 def _with_estimators(team: BlendClassifier, estimators: Any) -> BlendClassifier:

@@ -33,6 +33,7 @@ from stakes.decision.calibration import fit_calibration
 from stakes.decision.cuts import fit_cuts
 from stakes.exceptions import CostsNeededError, DecisionError, ModelFileError, OneClassWarning
 from stakes.metrics import make_cost_scorer, savings_score
+from stakes.persist import dumps, loads
 from stakes.teams.blends import Stack, Team
 
 BOTH = pytest.mark.parametrize("kind", [CostTeamClassifier, CostStackingClassifier])
@@ -423,6 +424,14 @@ def test_forward_folds_choose_on_the_records_that_were_held_out(kind):
     assert not np.isnan(clf.validation_.scores).any()
 
 
+@BOTH
+def test_a_single_name_is_a_team_of_one(kind):
+    X, y, *_ = records(200)
+    one, listed = (kind(names, cv=3, random_state=0).fit(X, y) for names in ("bg", ["bg"]))
+    assert one.names_ == ["bg"]
+    np.testing.assert_array_equal(loads(dumps(one)).predict_proba(X), listed.predict_proba(X))
+
+
 # Errors
 
 
@@ -436,10 +445,15 @@ def test_wrong_parameters_are_named(kind):
         ({"size": 0}, "size=0 is not valid"),
         ({"cv": 50}, "too few for cv=50"),
         ({"cv": [(np.arange(30), np.arange(30, 60)), (np.arange(30), np.arange(20, 60))]}, "more than once"),
-        ({"calibration": "magic"}, "unknown calibration 'magic'"),
+        ({"calibration": "magic"}, "calibration='magic' is not known: choose from None, "),
+        ({"calibration": "logistic"}, "calibration='logistic' is not known: choose from None, "),
+        ({"estimators": "rff"}, "no method is called 'rff'"),
     ):
         with pytest.raises(ValueError, match=message):
             kind(**{"estimators": models()[2:], **params}).fit(X, y)
+    for entry in (GaussianNB(), ("nb", GaussianNB(), 1.0)):
+        with pytest.raises(TypeError, match="is neither a name of the catalogue nor a pair of a name and a classifier"):
+            kind([entry]).fit(X, y)
     with pytest.raises(TypeError, match=r"svm=LinearSVC\(\) has no predict_proba"):
         kind([("svm", LinearSVC())]).fit(X, y)
     with pytest.raises(TypeError, match="is not a classifier"):

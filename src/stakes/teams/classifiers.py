@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from stakes._base import COST_NAMES, check_features
 from stakes._docs import documented
 from stakes._fitting import fit_model, takes
-from stakes._member_classifier import MemberClassifier, ValidationRecords
+from stakes._member_classifier import CONSTRAINTS, MemberClassifier, ValidationRecords
 from stakes._members import NO_METADATA, ModelMembers
 from stakes._random import seeded
 from stakes._routing import Route, answering
@@ -27,6 +27,7 @@ from stakes._typing import Bools, Floats, Indices
 from stakes._validation import boolean, check_value, choice, classifier, number, whole
 from stakes.catalog import make_classifier
 from stakes.costs import Costs
+from stakes.decision.calibration import CALIBRATIONS
 from stakes.decision.cuts import Cut
 from stakes.decision.decision import Decision
 from stakes.decision.reader import Reader, Votes
@@ -87,6 +88,10 @@ class BlendClassifier(MemberClassifier):
     decision: Decision | None = None
     n_jobs: int | None = None
 
+    _constraints = CONSTRAINTS | {
+        "calibration": choice(None, *(name for name, kind in CALIBRATIONS.items() if not kind.needs_total_weight)),
+    }
+
     # Blends are chosen, and decisions tuned, on out-of-fold scores of all training records: none are held out.
     validation = "auto"
 
@@ -101,7 +106,7 @@ class BlendClassifier(MemberClassifier):
 
     def _named_estimators(self) -> list[tuple[str, Any]]:
         given = DEFAULT_ESTIMATORS if self.estimators is None else self.estimators
-        return [(entry, make_classifier(entry)) if isinstance(entry, str) else tuple(entry) for entry in given]
+        return [_named(entry) for entry in ([given] if isinstance(given, str) else given)]
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -318,6 +323,17 @@ class BlendClassifier(MemberClassifier):
         self._set_models(used, blend.take(blend.used))
         self._decide_by(decision, cut)
         return self
+
+
+def _named(entry: Any) -> tuple[str, Any]:
+    """Return a classifier and its name, by a pair of them or by a name of the catalogue."""
+    if isinstance(entry, str):
+        return entry, make_classifier(entry)
+    if not isinstance(entry, tuple | list) or len(entry) != 2:
+        raise TypeError(
+            f"estimators: {entry!r} is neither a name of the catalogue nor a pair of a name and a classifier"
+        )
+    return entry[0], entry[1]
 
 
 def _scores(
