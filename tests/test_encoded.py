@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 import pytest
+from sklearn.exceptions import NotFittedError
 from sklearn.tree import DecisionTreeClassifier
 
 from stakes.encoded import MOST_CATEGORIES, EncodedClassifier
@@ -25,3 +26,9 @@ def test_of_equally_rare_categories_those_first_in_the_alphabet_are_kept() -> No
     clf = EncodedClassifier(DecisionTreeClassifier()).fit(pl.DataFrame({"text": texts}), y)
     # The ten that occur twice, and the first ones of the rest.
     assert clf.encoder_.categories == [sorted(names[-10:] + names[: MOST_CATEGORIES - 10])]
+
+
+@pytest.mark.parametrize("method", ["predict", "predict_proba", "margins"])
+def test_a_model_that_is_not_fitted_says_so(method: str) -> None:
+    with pytest.raises(NotFittedError, match="not fitted yet"):
+        getattr(EncodedClassifier(DecisionTreeClassifier()), method)([[1.0]])

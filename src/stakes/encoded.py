@@ -106,7 +106,8 @@ class Encoded(BaseEstimator):
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return what the estimator predicts."""
-        return self.estimator_.predict(self._shown(X))
+        shown = self._shown(X)
+        return self.estimator_.predict(shown)
 
 
 class EncodedClassifier(ClassifierMixin, Encoded):
@@ -130,11 +131,13 @@ class EncodedClassifier(ClassifierMixin, Encoded):
 
     def margins(self, X: Any) -> Margins | None:
         """Return what each feature adds to the log-odds of the estimator; None where it does not know."""
-        return margins_of(self.estimator_, self._shown(X))
+        shown = self._shown(X)
+        return margins_of(self.estimator_, shown)
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the probabilities of the classes."""
-        return self.estimator_.predict_proba(self._shown(X))
+        shown = self._shown(X)
+        return self.estimator_.predict_proba(shown)
 
 
 class EncodedRegressor(RegressorMixin, Encoded):
