@@ -159,7 +159,7 @@ class BlendClassifier(MemberClassifier):
         def judge(model: int, split: int) -> Floats:
             rows, held_out = splits[split]
             some = records.take(held_out)
-            return _scores(train(model, rows, split), self, some.X, some.known)
+            return self._scores(train(model, rows, split), some.X, some.known)
 
         def train_all(models: Iterable[int]) -> list[Any]:
             return self._parallel(delayed(train)(model, everything, -1) for model in models)
@@ -175,12 +175,17 @@ class BlendClassifier(MemberClassifier):
             models = train_all(blend.used)
         else:
             trained = train_all(range(len(named)))
-            scores = np.column_stack([_scores(model, self, given.records.X, given.records.known) for model in trained])
+            scores = np.column_stack([self._scores(model, given.records.X, given.records.known) for model in trained])
             self.validation_ = found = OutOfFold.of(given.records, scores, splits)
             blend = self._fit_blend(found.scores, found.records)
             models = [trained[model] for model in blend.used]
         self._set_models([(named[model][0], fitted) for model, fitted in zip(blend.used, models, strict=True)], blend)
         return found
+
+    def _scores(self, model: Any, X: Any, costs: Costs | None, metadata: dict[str, Any] | None = None) -> Floats:
+        """Return the score of the positive class; costs are passed to the models that take them."""
+        shares = model.predict_proba(X, **_costs_for(model, costs) | (metadata or {}))
+        return np.asarray(shares[:, list(model.classes_).index(self.classes_[self._positive])], dtype=np.float64)
 
     def _parallel(self, tasks: Any) -> list[Any]:
         return list(Parallel(n_jobs=self.n_jobs, prefer="threads")(tasks))
@@ -235,7 +240,7 @@ class BlendClassifier(MemberClassifier):
     ) -> Readings:
         # The metadata is by the names of the models.
         named = self.named_estimators_.items()
-        scores = np.column_stack([_scores(model, self, features, costs, metadata.get(name)) for name, model in named])
+        scores = np.column_stack([self._scores(model, features, costs, metadata.get(name)) for name, model in named])
         return Readings({PROBABILITY: self.blend_(scores)}, {})
 
     def _contributions(
@@ -334,14 +339,6 @@ def _named(entry: Any) -> tuple[str, Any]:
             f"estimators: {entry!r} is neither a name of the catalogue nor a pair of a name and a classifier"
         )
     return entry[0], entry[1]
-
-
-def _scores(
-    model: Any, blend: BlendClassifier, X: Any, costs: Costs | None, metadata: dict[str, Any] | None = None
-) -> Floats:
-    """Return the score of the positive class; costs are passed to the models that take them."""
-    shares = model.predict_proba(X, **_costs_for(model, costs) | (metadata or {}))
-    return np.asarray(shares[:, list(model.classes_).index(blend.classes_[blend._positive])], dtype=np.float64)
 
 
 def _costs_for(model: Any, costs: Costs | None) -> dict[str, Any]:
