@@ -254,9 +254,14 @@ def plain_threshold(share, y, fp, fn):
     half = sum(level <= 0.5 for level in levels)
     best = min(range(len(cuts)), key=lambda k: (round(bill[k], 9), abs(k - half), k))
 
+    missed = [fn[i] ** 2 for i in range(len(y)) if y[i]]
+    alarmed = [fp[i] ** 2 for i in range(len(y)) if not y[i]]
+
     def error(k):
         low, high = sorted((cuts[k], cuts[best]))
-        return sum((fn[i] if y[i] else fp[i]) ** 2 for i in range(len(y)) if low < share[i] <= high) ** 0.5
+        seen = sum((fn[i] if y[i] else fp[i]) ** 2 for i in range(len(y)) if low < share[i] <= high)
+        usual = missed if k < best else alarmed if k > best else []
+        return (seen + sum(usual) / max(len(usual), 1)) ** 0.5
 
     allowed = [k for k in range(len(cuts)) if bill[k] - bill[best] <= error(k) + 1e-9]
     k = min(allowed, key=lambda k: (abs(k - half), k))
@@ -275,6 +280,16 @@ def test_the_threshold_is_that_of_plain_loops():
         assert found[-1] == pytest.approx(plain_threshold(share, y, fp, fn))
     assert len({round(t, 3) for t in found}) > 30
     assert {-1.0, 0.5, 1.0} <= set(found)
+
+
+@pytest.mark.parametrize("miss", [100.0, 5000.0])
+def test_a_leaf_without_positives_is_not_taken_to_have_none(miss):
+    share = np.repeat([0.6, 0.9], [90, 10])
+    gain = np.where(np.arange(100) >= 97, miss, -1.0)  # three positives, all in the smaller leaf
+    assert clear_threshold(share, gain) == 0.5
+    many = np.repeat([0.6, 0.9], [90_000, 10])  # so many false alarms cost more than one more miss
+    gain = np.where(np.arange(90_010) >= 90_007, miss, -1.0)
+    assert clear_threshold(many, gain) == 0.75
 
 
 def test_values_that_only_the_models_can_read_are_left_to_them():

@@ -289,7 +289,8 @@ def clear_threshold(share: Floats, gain: Floats) -> float:
     """Return one half, or the closest threshold to it whose outcomes are not clearly dearer than the cheapest ones.
 
     `gain` is what acting on a record saves. Clearly dearer is by more than a standard error: the root of the sum of the
-    squared gains of the records that two thresholds decide otherwise. Few positives tune a threshold badly.
+    squared gains of the records that two thresholds decide otherwise, and of one more such mistake than was seen, of
+    the usual size. Few positives tune a threshold badly, and none among some records does not mean that there are none.
 
     Examples
     --------
@@ -308,7 +309,10 @@ def clear_threshold(share: Floats, gain: Floats) -> float:
     half = int(np.searchsorted(levels, 0.5, side="right"))
     rounding = ROUNDING * float(np.abs(gain).sum())
     best = _closest(half, saved >= saved.max() - rounding)
-    error = np.sqrt(np.abs(squares - squares[best]))
+    missed, alarmed = (np.square(gain[where]).mean() if where.any() else 0.0 for where in (gain > 0, gain < 0))
+    place = np.arange(saved.size)
+    unseen = np.where(place < best, missed, np.where(place > best, alarmed, 0.0))
+    error = np.sqrt(np.abs(squares - squares[best]) + unseen)
     first = _closest(half, saved[best] - saved <= (1.0 + ROUNDING) * error + rounding)
     if first == half:
         return 0.5
