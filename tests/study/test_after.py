@@ -62,7 +62,7 @@ def test_several_columns_are_given_as_those_to_drop_are(tmp_path: Path) -> None:
     both = loaded(frame, tmp_path, after="donation, thanks", fn_cost="donation - 0.68 - thanks / 9")
     assert both.info["after"] == ["donation", "thanks"]
     assert both.after is not None
-    assert set(both.after.fit(both.frame, both.positive, np.arange(600))["fn_cost"].amounts) == {"donation", "thanks"}
+    assert set(both.after.fit(both.frame, np.arange(600))["fn_cost"].amounts) == {"donation", "thanks"}
 
 
 def test_records_are_judged_by_true_costs_and_decided_by_estimates(data: StudyData) -> None:
@@ -90,8 +90,8 @@ def test_no_estimate_is_by_a_regression_that_has_seen_the_record(data: StudyData
         if changed is not None:
             donation[changed] += 500
         frame = pl.DataFrame({"donation": pl.Series(donation).fill_nan(None)})
-        after = AfterCosts(frame, ("donation",), cost_formulas("0.68", "donation - 0.68"))
-        return after.estimate(data.frame, positive, learning, folds)["fn_cost"]
+        after = AfterCosts(frame, ("donation",), cost_formulas("0.68", "donation - 0.68"), positive)
+        return after.estimate(data.frame, learning, folds)["fn_cost"]
 
     before = estimates()
     first, last = learning[positive[learning]][[0, -1]]
@@ -112,19 +112,18 @@ def test_zero_is_as_good_as_missing_where_a_cost_is_not_charged(data: StudyData,
 
 
 def test_where_a_cost_is_not_charged_its_mean_stands() -> None:
-    after = AfterCosts(
-        pl.DataFrame({"donation": [20.0, None, 5.0]}), ("donation",), cost_formulas("0.68", "donation - 0.68")
-    )
-    np.testing.assert_allclose(after.charged(np.array([True, False, True])).fn, [19.32, 11.82, 4.32])
+    frame, positive = pl.DataFrame({"donation": [20.0, None, 5.0]}), np.array([True, False, True])
+    after = AfterCosts(frame, ("donation",), cost_formulas("0.68", "donation - 0.68"), positive)
+    np.testing.assert_allclose(after.charged().fn, [19.32, 11.82, 4.32])
 
 
 def test_what_acting_costs_may_be_known_only_afterwards_too() -> None:
     """The price of a false alarm is a linear function of a feature, and is known of negative records alone."""
     x, positive = np.linspace(1, 9, 400), np.arange(400) % 4 == 0
     frame = pl.DataFrame({"hours": pl.Series(np.where(positive, np.nan, x)).fill_nan(None), "rate": np.full(400, 2.0)})
-    after = AfterCosts(frame, ("hours",), cost_formulas("hours * rate", "50"))
+    after = AfterCosts(frame, ("hours",), cost_formulas("hours * rate", "50"), positive)
     folds = random_folds(positive, 4, np.random.default_rng(0))
-    actual, known = after.costs(pl.DataFrame({"x": x}), positive, np.arange(400), folds)
+    actual, known = after.costs(pl.DataFrame({"x": x}), np.arange(400), folds)
     assert actual.fn == known.fn == 50
     np.testing.assert_allclose(actual.fp[~positive], 2 * x[~positive])
     assert np.abs(known.fp - 2 * x).mean() < 0.2  # of 2 to 18
@@ -138,13 +137,13 @@ def test_records_whose_cost_is_never_known_are_judged_by_the_estimate(tmp_path: 
     assert any("the cost of 3 records is not known afterwards" in note for note in data.info["notes"])
     assert data.after is not None
     folds = random_folds(data.positive, 3, np.random.default_rng(0))
-    actual, known = data.after.costs(data.frame, data.positive, np.arange(600), folds)
+    actual, known = data.after.costs(data.frame, np.arange(600), folds)
     np.testing.assert_array_equal(actual.fn[gave], known.fn[gave])
 
 
 def test_estimates_are_neither_negative_costs_nor_beyond_what_was_seen(data: StudyData) -> None:
     assert data.after is not None
-    cost = data.after.fit(data.frame, data.positive, np.arange(600))["fn_cost"]
+    cost = data.after.fit(data.frame, np.arange(600))["fn_cost"]
     far = data.frame.head(4).with_columns(
         average_gift=pl.Series([0.0, 1e6, -1e6, 5.0]), last_gift=pl.Series([0.0, 1e6, -1e6, 5.0])
     )
@@ -271,8 +270,7 @@ def test_linear_truth_is_found_by_the_regression() -> None:
     X = pl.DataFrame({"a": np.arange(300.0), "b": np.tile(["x", "y", None], 100)})
     truth = 3 + 0.5 * np.arange(300.0) + np.tile([0, 20, 5], 100)
     frame = pl.DataFrame({"amount": truth})
-    after = AfterCosts(frame, ("amount",), cost_formulas("1", "amount"))
-    positive = np.ones(300, bool)
+    after = AfterCosts(frame, ("amount",), cost_formulas("1", "amount"), np.ones(300, bool))
     folds = Folds(np.arange(300) % 5)
-    found = after.estimate(X, positive, np.arange(300), folds)["fn_cost"]
+    found = after.estimate(X, np.arange(300), folds)["fn_cost"]
     assert 1 - np.var(found - truth) / np.var(truth) > 0.98

@@ -12,6 +12,7 @@ did not give). Everything that decides, or is tuned to decide, sees estimates on
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import polars as pl
@@ -34,18 +35,20 @@ class AfterCosts:
     frame: pl.DataFrame  # the columns of the formulas, for all records
     after: tuple[str, ...]  # those of them that are known only afterwards: they may be missing
     formulas: dict[str, Expression]  # of "fp_cost" and "fn_cost"
+    positive: Bools  # the classes of the records
 
     def _of_cost(self, name: str) -> list[str]:
         """Return the columns of a cost that are known only afterwards."""
         return [column for column in self.formulas[name].columns if column in self.after]
 
-    def _actual(self, positive: Bools) -> dict[str, float | Floats]:
-        """Return both costs; where they are not charged, or not known, those that are estimated are NaN."""
+    @cached_property
+    def _actual(self) -> dict[str, float | Floats]:
+        """Both costs; where they are not charged, or not known, those that are estimated are NaN."""
         found: dict[str, float | Floats] = {}
         for name, formula in self.formulas.items():
             value = formula.evaluate(self.frame, may_be_missing=bool(self._of_cost(name)))
             if self._of_cost(name):
-                value = np.where(_charged(name, positive), value, np.nan)
+                value = np.where(self._is_charged(name), value, np.nan)
                 if np.isnan(value).all():
                     raise StudyError(
                         f"{formula.what} {formula.text!r} is not known of any record that it is charged to"
@@ -54,20 +57,19 @@ class AfterCosts:
             found[name] = value
         return found
 
-    def charged(self, positive: Bools) -> Costs:
+    def _is_charged(self, name: str) -> Bools:
+        """Return which records a cost is charged to: false negatives are positive."""
+        return self.positive if name == "fn_cost" else ~self.positive
+
+    def charged(self) -> Costs:
         """Return what mistakes turn out to cost; the mean cost stands where that is not charged, or not known."""
-        actual = self._actual(positive)
-        return _costs({name: _filled(value, float(np.nanmean(value))) for name, value in actual.items()})
+        return _costs({name: _filled(value, float(np.nanmean(value))) for name, value in self._actual.items()})
 
-    def n_unknown(self, positive: Bools) -> int:
+    def n_unknown(self) -> int:
         """Return how many records lack a cost that is charged to them: they are judged by the estimate."""
-        actual = self._actual(positive)
-        return sum(
-            int(np.isnan(np.broadcast_to(value, positive.size))[_charged(name, positive)].sum())
-            for name, value in actual.items()
-        )
+        return sum(int((np.isnan(value) & self._is_charged(name)).sum()) for name, value in self._actual.items())
 
-    def fit(self, X: pl.DataFrame, positive: Bools, rows: Indices) -> dict[str, ForeseenCost]:
+    def fit(self, X: pl.DataFrame, rows: Indices) -> dict[str, ForeseenCost]:
         """Return the costs that need estimates, with regressions fitted to some of the records."""
         found = {}
         for name, formula in self.formulas.items():
@@ -75,7 +77,7 @@ class AfterCosts:
             for column in self._of_cost(name):
                 try:
                     amounts[column] = AmountEstimator(amount_regressor()).fit(
-                        X[rows], self._amount(name, column, positive)[rows], what=f"--after {column!r}"
+                        X[rows], self._amount(name, column)[rows], what=f"--after {column!r}"
                     )
                 except CostsError as error:
                     raise StudyError(str(error)) from None
@@ -83,52 +85,47 @@ class AfterCosts:
                 found[name] = ForeseenCost(formula.text, formula.what, amounts)
         return found
 
-    def _amount(self, name: str, column: str, positive: Bools) -> Floats:
+    def _amount(self, name: str, column: str) -> Floats:
         """Return a column where a cost is charged, and NaN elsewhere: a donation of 0 of those who gave nothing too."""
         values = self.frame.get_column(column).cast(pl.Float64).to_numpy()
-        return np.where(_charged(name, positive), values, np.nan)
+        return np.where(self._is_charged(name), values, np.nan)
 
-    def estimate(self, X: pl.DataFrame, positive: Bools, learning: Indices, folds: Folds) -> dict[str, Floats]:
+    def estimate(self, X: pl.DataFrame, learning: Indices, folds: Folds) -> dict[str, Floats]:
         """Return an estimate of each cost that needs one, for all records.
 
         Those of learning records are by regressions on the records that the models of their fold are trained on, those
         of all others by regressions on all learning records.
         """
-        everywhere = self.fit(X, positive, learning)
+        everywhere = self.fit(X, learning)
         found = {name: cost(X, self.frame) for name, cost in everywhere.items()}
         for k in range(len(folds)):
             rows = learning[folds.judged(k)]
-            for name, cost in self.fit(X, positive, learning[folds.trained(k)]).items():
+            for name, cost in self.fit(X, learning[folds.trained(k)]).items():
                 found[name][rows] = cost(X[rows], self.frame[rows])
         only_trains = learning[folds.fold == ONLY_TRAINS]
         if only_trains.size:  # the first ones in time, which no earlier model can judge
-            for name, cost in self.fit(X, positive, only_trains).items():
-                found[name][only_trains] = self._out_of_fold(name, cost, X, positive, only_trains)
+            for name, cost in self.fit(X, only_trains).items():
+                found[name][only_trains] = self._out_of_fold(name, cost, X, only_trains)
         return found
 
-    def _out_of_fold(self, name: str, cost: ForeseenCost, X: pl.DataFrame, positive: Bools, rows: Indices) -> Floats:
+    def _out_of_fold(self, name: str, cost: ForeseenCost, X: pl.DataFrame, rows: Indices) -> Floats:
         """Return the estimates of records that regressions were fitted to, by folds of these records."""
         rng = np.random.default_rng(0)
         amounts = {
-            column: amount.out_of_fold(X[rows], self._amount(name, column, positive)[rows], rng)
+            column: amount.out_of_fold(X[rows], self._amount(name, column)[rows], rng)
             for column, amount in cost.amounts.items()
         }
         return cost.given(amounts, self.frame[rows])
 
-    def costs(self, X: pl.DataFrame, positive: Bools, learning: Indices, folds: Folds) -> tuple[Costs, Costs]:
+    def costs(self, X: pl.DataFrame, learning: Indices, folds: Folds) -> tuple[Costs, Costs]:
         """Return what mistakes turn out to cost on all records, and what is known of that when deciding.
 
         A cost that nobody is charged, or that is not known, is the estimate.
         """
-        actual, estimated = self._actual(positive), self.estimate(X, positive, learning, folds)
-        known = {name: estimated.get(name, value) for name, value in actual.items()}
-        filled = {name: _filled(value, known[name]) for name, value in actual.items()}
+        estimated = self.estimate(X, learning, folds)
+        known = {name: estimated.get(name, value) for name, value in self._actual.items()}
+        filled = {name: _filled(value, known[name]) for name, value in self._actual.items()}
         return _costs(filled), _costs(known)
-
-
-def _charged(name: str, positive: Bools) -> Bools:
-    """Return the records that a cost is charged to: false negatives are positive."""
-    return positive if name == "fn_cost" else ~positive
 
 
 def _filled(value: float | Floats, other: float | Floats) -> float | Floats:

@@ -427,7 +427,7 @@ def _study_data(
     by = {column for column in (groups, time, held_out.column) if column is not None} - {target}
     divided_by = "is no feature: records are divided by it"
     checks += [Check("split", column, divided_by, None, NOTE) for column in sorted(by - set(asked.drop))]
-    if after_costs is not None and (n := after_costs.n_unknown(is_positive)):
+    if after_costs is not None and (n := after_costs.n_unknown()):
         notes.append(f"the cost of {n:,} records is not known afterwards either: they are judged by its estimate")
     no_features = {target, *asked.drop, *asked.after, *by}
     features = _features(frame.drop(no_features, strict=False), name, asked.allow, checks)
@@ -525,8 +525,8 @@ def _costs(
     fp_cost, fn_cost = formulas["fp_cost"], formulas["fn_cost"]
     after = None
     if not set(afterwards).isdisjoint([*fp_cost.columns, *fn_cost.columns]):
-        after = AfterCosts(_cost_columns(frame, formulas), tuple(afterwards), formulas)
-        costs = after.charged(positive)
+        after = AfterCosts(_cost_columns(frame, formulas), tuple(afterwards), formulas, positive)
+        costs = after.charged()
     else:
         costs = Costs(fp=fp_cost.cost_of(frame), fn=fn_cost.cost_of(frame))
     if not np.any(costs.fp) and not np.any(costs.fn):

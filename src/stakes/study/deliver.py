@@ -84,7 +84,7 @@ class Delivery:
         if self.data.after is None:
             return {}
         rows = np.arange(len(self.data)) if everything else self.data.split(self.config.seed)[0]
-        return self.data.after.fit(self.data.frame, self.data.positive, rows)
+        return self.data.after.fit(self.data.frame, rows)
 
     def _single(self, row: dict[str, Any], everything: bool) -> Any:
         """Return one trained classifier with the decision of a row."""

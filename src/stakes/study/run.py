@@ -93,7 +93,7 @@ def prepare(data: StudyData, config: Config, repeat: int = 0, *, everything: boo
         costs, known = data.costs or Costs(fp=1.0, fn=1.0), data.known_costs
         if data.after is not None:
             folds = data.folds(config.folds, repeat=repeat, seed=config.seed)
-            costs, known = data.after.costs(data.frame, data.positive, split[0], folds)
+            costs, known = data.after.costs(data.frame, split[0], folds)
         binning = Binning().fit(table_of(data.frame[split[0]] if training is None else training.frame))
 
         def binned(frame: pl.DataFrame) -> Binned:
