@@ -23,7 +23,7 @@ from stakes.study.leaderboard import TEAM_FAMILY
 from stakes.study.plan import REAL, Config
 from stakes.teams.blends import BLENDS, Blend, cross_fit
 
-__all__ = ["Pool", "blend_rows"]
+__all__ = ["Teammates", "blend_rows"]
 
 # What a blend is called, and how it is described.
 NAMES = {
@@ -35,7 +35,7 @@ SOURCE = Source("average", "frequency")
 
 
 @dataclass(frozen=True)
-class Pool:
+class Teammates:
     """The models that may decide together, with their scores, of shape (n_records, n_models)."""
 
     rows: list[dict[str, Any]]  # of the results that have scores
@@ -44,7 +44,7 @@ class Pool:
     costs: FeatureCosts  # prices of features, if there are any
 
     @classmethod
-    def of(cls, results: pl.DataFrame, costs: FeatureCosts) -> Pool:
+    def of(cls, results: pl.DataFrame, costs: FeatureCosts) -> Teammates:
         """Return the models of the first repeat that have scores and decide by the real costs."""
         kept = results.filter(
             pl.col(f"{TEST}_score").is_not_null(), pl.col("repeat") == 0, pl.col("decision_costs") == REAL
@@ -68,7 +68,7 @@ class Pool:
 
 
 def blend_rows(
-    pool: Pool, records: Records, fold: Ints, test: Records, config: Config
+    teammates: Teammates, records: Records, fold: Ints, test: Records, config: Config
 ) -> tuple[pl.DataFrame, dict[str, Blend]]:
     """Return a row for each way to decide together, and the blends that are delivered, by method.
 
@@ -78,12 +78,12 @@ def blend_rows(
     blends: dict[str, Blend] = {}
     # A limit needs a threshold that can keep to it.
     decision = Decision(output="average", threshold="scaled" if config.limits else "cost")
-    for name, fit in BLENDS.items() if len(pool.rows) > 1 else ():
+    for name, fit in BLENDS.items() if len(teammates.rows) > 1 else ():
         called, words = NAMES[name]
-        blend = blends[called] = fit(pool.learning, records)
-        p = cross_fit(fit, pool.learning, records, fold)
+        blend = blends[called] = fit(teammates.learning, records)
+        p = cross_fit(fit, teammates.learning, records, fold)
         learning, tested = (
-            Read(Readings({SOURCE: score}, {}), part) for score, part in ((p, records), (blend(pool.test), test))
+            Read(Readings({SOURCE: score}, {}), part) for score, part in ((p, records), (blend(teammates.test), test))
         )
         about = {
             "repeat": 0,
@@ -94,5 +94,5 @@ def blend_rows(
             "decision_costs": REAL,
             "description": f"{words}, {THRESHOLDS[decision.threshold].words}",
         }
-        tables.append(make_table(about, [decision], learning, fold, config, test=tested, paid=pool.paid(blend)))
+        tables.append(make_table(about, [decision], learning, fold, config, test=tested, paid=teammates.paid(blend)))
     return pl.concat(tables), blends

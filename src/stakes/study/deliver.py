@@ -13,7 +13,7 @@ from stakes.costs import Costs
 from stakes.decision.calibration import PlattLogit
 from stakes.delivered import DeliveredClassifier
 from stakes.persist import loads
-from stakes.study.blending import Pool
+from stakes.study.blending import Teammates
 from stakes.study.columns import cut_of, decision_of
 from stakes.study.data import StudyData
 from stakes.study.leaderboard import TEAM_FAMILY
@@ -34,15 +34,17 @@ def unit_of(row: dict[str, Any]) -> Unit:
 class Delivery:
     """The models of a study, as they were trained on all learning records.
 
-    Units have left their models in `store`; one that is not there is trained again, which gives the same. `pool` has
-    the models that may be in a team, and `blends` tells how teams weigh them, by method.
+    Units have left their models in `store`; one that is not there is trained again, which gives the same. `teammates`
+    are those that may be in a team, and `blends` tells how teams weigh them, by method.
     """
 
-    def __init__(self, data: StudyData, config: Config, store: Store, pool: Pool, blends: dict[str, Blend]) -> None:
+    def __init__(
+        self, data: StudyData, config: Config, store: Store, teammates: Teammates, blends: dict[str, Blend]
+    ) -> None:
         self.data = data
         self.config = config
         self.store = store
-        self.pool = pool
+        self.teammates = teammates
         self.blends = blends
         self._read: dict[str, Any] = {}
 
@@ -50,7 +52,7 @@ class Delivery:
         """Return the rows of the models that the model of a row consists of: itself, unless it is a team."""
         if row["family"] != TEAM_FAMILY:
             return [row]
-        return [self.pool.rows[member] for member in self.blends[row["method"]].used]
+        return [self.teammates.rows[member] for member in self.blends[row["method"]].used]
 
     def keys(self, row: dict[str, Any]) -> list[str]:
         """Return the units that the model of a row needs."""

@@ -17,7 +17,7 @@ from stakes.measures import sums_of
 from stakes.metacost import small_tree
 from stakes.persist import dumps
 from stakes.records import Records
-from stakes.study.blending import Pool, blend_rows
+from stakes.study.blending import Teammates, blend_rows
 from stakes.study.columns import OUT_OF_FOLD, TEST, figures, pack, schema, unpack
 from stakes.study.data import StudyData
 from stakes.study.deliver import Delivery
@@ -91,10 +91,10 @@ def find(results: pl.DataFrame, data: StudyData, config: Config, store: Store) -
     folds = data.folds(config.folds, repeat=0, seed=config.seed)
     judged = folds.all_judged
     learning = prepared.learning.take(judged)
-    pool = Pool.of(results, FeatureCosts.of(config.feature_costs, data.frame.columns))
+    teammates = Teammates.of(results, FeatureCosts.of(config.feature_costs, data.frame.columns))
     blends: dict[str, Blend] = {}
     if config.teams and data.costs is not None:
-        rows, blends = blend_rows(pool, learning, folds.fold[judged], prepared.test, config)
+        rows, blends = blend_rows(teammates, learning, folds.fold[judged], prepared.test, config)
         results = pl.concat([results, rows])
     n_of = {"fpr": int((~learning.positive).sum()), "acted": len(learning)}
     table = one_row_each(results, config)
@@ -109,7 +109,7 @@ def find(results: pl.DataFrame, data: StudyData, config: Config, store: Store) -
             results = pl.concat([results, row])
             extra = one_row_each(row, config).with_columns(in_limits=pl.lit(True), complexity=pl.lit(len(table)))
             table = pl.concat([table, extra.select(table.columns).cast(table.schema)])
-    delivery = Delivery(data, config, store, pool, blends)
+    delivery = Delivery(data, config, store, teammates, blends)
     return Findings(data, config, learning, prepared.test, results, table, recommendation, delivery, tree)
 
 
