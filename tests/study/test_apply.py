@@ -337,6 +337,8 @@ def test_files_that_cannot_be_read_or_written_are_refused(made: Any, tmp_path: P
         apply_model(made[0], new, tmp_path / "no such folder" / "out.csv")
     with pytest.raises(StudyError, match="is the records themselves"):
         apply_model(made[0], new, new)
+    with pytest.raises(StudyError, match=r"is the folder that the records are in: .* such as .*decisions\.csv"):
+        apply_model(made[0], new, tmp_path)
     before = made[0].read_bytes()
     with pytest.raises(StudyError, match="is the model itself"):
         apply_model(made[0], new, made[0])

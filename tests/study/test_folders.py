@@ -180,9 +180,11 @@ def test_decisions_on_a_folder_are_a_folder_with_the_same_content(tmp_path, monk
     assert (many.n_records, many.n_positive) == (one.n_records, one.n_positive)
     apply_model(best, folder, tmp_path / "single.parquet")
     assert_frame_equal(pl.read_parquet(tmp_path / "single.parquet"), pl.read_parquet(one.out))
-    for of_records in (folder, tmp_path, folder / "decisions"):
+    for of_records in (folder, folder / "decisions"):
         with pytest.raises(StudyError, match="the records themselves"):
             apply_model(best, folder, of_records, overwrite=True)
+    with pytest.raises(StudyError, match="the folder that the records are in: give a new name in it"):
+        apply_model(best, folder, tmp_path, overwrite=True)
     with pytest.raises(StudyError, match="has no decisions in it"):
         apply_model(best, folder, tmp_path / "study")
     assert not list(tmp_path.glob(".*"))

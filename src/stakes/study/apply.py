@@ -230,12 +230,15 @@ def _why_losing(n: int, limited: bool) -> str:
     return f"{n:,} of the records to act on have a negative expected saving: {why}; --budget leaves them out"
 
 
-def _overlaps(out: Path, path: Path) -> bool:
-    """Return whether one of two files or folders is the other, or in the other."""
-    one, other = out.resolve(), path.resolve()
-    if out.exists() and out.samefile(path):
-        return True
-    return not is_stream(out) and (one.is_relative_to(other) or other.is_relative_to(one))
+def _refuse_records(out: Path, data: CsvFile | Dataset) -> None:
+    """Raise an error if decisions would be written over records, among them, or in place of the folder around them."""
+    for path in data.paths:
+        where, records = out.resolve(), path.resolve()
+        if (out.exists() and out.samefile(path)) or (not is_stream(out) and where.is_relative_to(records)):
+            raise StudyError(f"--out {out} is the records themselves, or among them: choose another name")
+        if not is_stream(out) and records.is_relative_to(where):
+            new = out / ("decisions" if data.is_folder else "decisions.csv")
+            raise StudyError(f"--out {out} is the folder that the records are in: give a new name in it, such as {new}")
 
 
 class _Task:
@@ -257,8 +260,7 @@ class _Task:
         self.needed = {name: known.get(name, "number") for name in dict.fromkeys([*self.kinds, *sorted(of_costs)])}
         self.keep = _kept(keep, columns, data.name, (*DECISION, *EXPECTED, *PAID, *self.reasons))
         self.unread = [name for name in columns if name not in self.needed and name not in self.keep]
-        if any(_overlaps(out, path) for path in data.paths):
-            raise StudyError(f"--out {out} is the records themselves, or among them: choose another name")
+        _refuse_records(out, data)
         if out.exists() and out.samefile(model):
             raise StudyError(f"--out {out} is the model itself: choose another name")
         self.model = load(model)
