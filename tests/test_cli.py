@@ -390,6 +390,22 @@ def test_bad_input_gets_one_line_and_leaves_nothing(case: str, here: Path) -> No
 
 
 @pytest.mark.parametrize(
+    ("option", "value", "message"),
+    [
+        ("--measure", "joy", "there is no --measure 'joy'"),
+        ("--measure", "savings", "the measure 'savings' needs costs"),
+        ("--train-costs", "some", "--train-costs 'some' are not known"),
+        ("--methods", "magic", "no method is called 'magic'"),
+        ("--max-fpr", "2", "--max-fpr is 2.0"),
+    ],
+)
+def test_wrong_options_are_told_before_records_are_read(option: str, value: str, message: str, here: Path) -> None:
+    result = run("study", "none.csv", "--target", "churn", option, value)
+    assert result.exit_code == 2
+    assert message in result.stderr
+
+
+@pytest.mark.parametrize(
     "arguments",
     [
         [],

@@ -12,6 +12,7 @@ import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import fields
 from functools import partial
 from io import TextIOWrapper
 from pathlib import Path
@@ -212,14 +213,18 @@ def study(
     given = dict(locals())
     directory = out or _results(data)
     with plain_errors(resume=directory):
+        from stakes.study.plan import Config
         from stakes.study.store import BINS, check_own
 
         check_own(directory)
+        given |= {"methods": _listed(methods, "quick"), "train_costs": _listed(train_costs, "record")}
+        # What is wrong with these is said before records are read, which may take minutes.
+        in_money = fp_cost is not None or fn_cost is not None
+        Config.of(in_money=in_money, **{field.name: given[field.name] for field in fields(Config)})
         loaded = _loaded(given, memory=given.pop("memory"), jobs=jobs, bins=directory / BINS)
         for note in loaded.info["notes"]:
             typer.echo(f"Note: {note}.", err=True)
-        lists = {"methods": _listed(methods, "quick"), "train_costs": _listed(train_costs, "record")}
-        _run_study(loaded, **given | lists | {"out": directory})
+        _run_study(loaded, **given | {"out": directory})
 
 
 @app.command()

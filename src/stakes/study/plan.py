@@ -83,6 +83,28 @@ class Config:
                 raise StudyError(f"{option} is {limit}: give a share above 0 and up to 1")
         for setting in self.train_costs:
             training_costs(setting)
+        _wanted(self.methods)
+
+    @classmethod
+    def of(
+        cls,
+        *,
+        in_money: bool,
+        methods: str | Iterable[str],
+        train_costs: str | Iterable[str],
+        measure: str | None,
+        **others: Any,
+    ) -> Config:
+        """Return what is asked for on data whose mistakes have costs, or have none; without a measure the usual one."""
+        measure = measure or ("cost" if in_money else "balanced_accuracy")
+        config = cls(methods=names_of(methods), train_costs=names_of(train_costs), measure=measure, **others)
+        if MEASURES[measure].needs_costs and not in_money:
+            without = [name for name, each in MEASURES.items() if each.compares and not each.needs_costs]
+            raise StudyError(
+                f"the measure {measure!r} needs costs: give --fp-cost and --fn-cost, or choose from "
+                f"{', '.join(without)}"
+            )
+        return config
 
     @property
     def higher_is_better(self) -> bool:

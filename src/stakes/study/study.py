@@ -20,7 +20,6 @@ from stakes._atomic import write_atomically
 from stakes._forks import refuse_if_forked
 from stakes._warn import warn
 from stakes.exceptions import ModelFileError, StakesWarning, StudyError
-from stakes.measures import MEASURES
 from stakes.persist import dumps
 from stakes.study.advice import headline
 from stakes.study.check import Check, look, refuse_leaks
@@ -29,7 +28,7 @@ from stakes.study.data import StudyData, load_data
 from stakes.study.display import study_html
 from stakes.study.findings import Findings, find
 from stakes.study.large import reopened
-from stakes.study.plan import RATIOS, Config, Unit, by_promise, names_of, plan_units, training_costs
+from stakes.study.plan import RATIOS, Config, Unit, by_promise, plan_units, training_costs
 from stakes.study.prices import study_prices
 from stakes.study.progress import Progress
 from stakes.study.report import write_report
@@ -197,13 +196,14 @@ class Study:
         if not str(out):
             raise StudyError("--out is empty: give the directory of the results")
         self.directory = Path(out)
-        self.config = Config(
-            methods=names_of(methods),
+        self.config = Config.of(
+            in_money=data.costs is not None,
+            methods=methods,
             trees=trees,
             folds=folds,
             repeats=repeats,
-            train_costs=names_of(train_costs),
-            measure=measure or ("balanced_accuracy" if data.costs is None else "cost"),
+            train_costs=train_costs,
+            measure=measure,
             max_fpr=max_fpr,
             max_acted=max_acted,
             metacost=metacost,
@@ -224,12 +224,6 @@ class Study:
         """Return the pairs of costs to try where none are known: those asked for, or up to twice the class ratio."""
         if self.data.costs is not None:
             return ()
-        if MEASURES[self.config.measure].needs_costs:
-            without = [name for name, measure in MEASURES.items() if measure.compares and not measure.needs_costs]
-            raise StudyError(
-                f"the measure {self.config.measure!r} needs costs: give --fp-cost and --fn-cost, or choose from "
-                f"{', '.join(without)}"
-            )
         asked = tuple(setting for setting in self.config.train_costs if training_costs(setting) is not None)
         if asked:
             return asked
