@@ -15,6 +15,7 @@ from stakes._typing import Bools, Indices
 from stakes.exceptions import StudyError
 from stakes.study.drift import Watch, profile
 from stakes.study.leaks import leaks
+from stakes.tree.binning import Binned
 
 if TYPE_CHECKING:
     from stakes.study.data import StudyData
@@ -93,7 +94,7 @@ def identity(column: pl.Series) -> str | None:
 def look(data: StudyData, seed: int) -> list[Check]:
     """Return what was noticed about data: when they were read, and by a look at all of the records."""
     learning, test = data.split(seed)
-    found = _leaks(data, learning, np.random.default_rng(seed))
+    found = _leaks(data, learning, seed)
     found += _repeated(data, learning, test)
     if data.test_rows is not None or data.time is not None:
         found += _shift(data, learning, test)
@@ -108,11 +109,12 @@ def refuse_leaks(checks: Iterable[Check]) -> None:
         raise StudyError(f"{found[0]}{more}")
 
 
-def _leaks(data: StudyData, learning: Indices, rng: np.random.Generator) -> list[Check]:
+def _leaks(data: StudyData, learning: Indices, seed: int) -> list[Check]:
     """Return the features and costs that give the class away."""
     positive, allowed = data.positive[learning], set(data.allow)
+    rng = np.random.default_rng(seed)
     found = []
-    leaking = leaks(data.frame[learning], positive, rng)
+    leaking = leaks(data.binned(seed).take_rows(learning), positive, rng)
     for name, evidence in leaking.items():
         columns = _columns_of(name, data)
         if name not in columns and leaking.keys() & set(columns):
@@ -129,7 +131,7 @@ def _leaks(data: StudyData, learning: Indices, rng: np.random.Generator) -> list
     varying = {name: np.asarray(cost)[learning] for name, cost in costs.items() if np.ndim(cost)}
     formulas = cost_formulas(data.info.get("fp_cost"), data.info.get("fn_cost"))
     own = {check.column for check in found}
-    for name, evidence in leaks(pl.DataFrame(varying), positive, rng).items():
+    for name, evidence in leaks(Binned.of(pl.DataFrame(varying)), positive, rng).items() if varying else ():
         what = f"--{name.replace('_', '-')}"
         if name in formulas and own.intersection(formulas[name].columns):
             continue  # a feature that was named above

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import narwhals as nw
 import numpy as np
@@ -27,8 +27,12 @@ from stakes.study.held_out import Condition, hold_out
 from stakes.study.large import BATCH, Build, Parts, Source, Training, load_large, opened, records_in_memory
 from stakes.study.store import BINS
 from stakes.study.target import as_float, classes_of, label_of
+from stakes.table import table_of
+from stakes.tree.binning import Binned, Binning
 
 __all__ = ["StudyData", "load_data"]
+
+T = TypeVar("T")
 
 # Of more dates than this, no differences are taken.
 MOST_DATES = 4
@@ -139,9 +143,17 @@ class StudyData:
         return self.positive.size
 
     @cached_property
-    def _divided(self) -> dict[Any, Any]:
-        """The splits and folds that were asked for: a study asks for the same ones again and again."""
+    def _made(self) -> dict[Any, Any]:
+        """The splits, folds and bins that were asked for: a study asks for the same ones again and again."""
         return {}
+
+    def _once(self, make: Callable[..., T], *asked: Any) -> T:
+        """Return what is made of what is asked for, which is made the first time."""
+        key = make.__name__, *asked
+        if key not in self._made:
+            self._made[key] = make(*asked)
+        found: T = self._made[key]
+        return found
 
     def split(self, seed: int) -> tuple[Indices, Indices]:
         """Return the rows to learn from, and the rows to test on.
@@ -151,10 +163,7 @@ class StudyData:
         seed : int
             Another seed draws other records, where they are drawn.
         """
-        if seed not in self._divided:
-            self._divided[seed] = self._split(seed)
-        rows: tuple[Indices, Indices] = self._divided[seed]
-        return rows
+        return self._once(self._split, seed)
 
     def _split(self, seed: int) -> tuple[Indices, Indices]:
         is_test = np.zeros(len(self), np.bool_)
@@ -182,11 +191,7 @@ class StudyData:
             Which repetition: each has other folds, unless they go by time.
         seed : int
         """
-        asked = (n_folds, repeat, seed)
-        if asked not in self._divided:
-            self._divided[asked] = self._folds(*asked)
-        folds: Folds = self._divided[asked]
-        return folds
+        return self._once(self._folds, n_folds, repeat, seed)
 
     def check_divisible(self, n_folds: int, *, seed: int) -> None:
         """Raise an error if the test records, or a fold, would lack a class; parameters as in `folds`."""
@@ -206,6 +211,20 @@ class StudyData:
         if len(folds) < 2:
             raise StudyError(f"{self.name}: there are too few different times for folds: leave out --time")
         return folds
+
+    def binned(self, seed: int) -> Binned:
+        """Return all records in bins, which are found on those that are trained on and see no class.
+
+        Parameters
+        ----------
+        seed : int
+            That of `split`.
+        """
+        return self._once(self._binned, seed)
+
+    def _binned(self, seed: int) -> Binned:
+        trained_on = self.frame[self.split(seed)[0]] if self.training is None else self.training.frame
+        return Binned.of(self.frame, Binning().fit(table_of(trained_on)))
 
     def _check_classes(self, rows: Any, part: str) -> None:
         found = self.positive[rows]

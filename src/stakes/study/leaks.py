@@ -15,8 +15,7 @@ import polars as pl
 
 from stakes._typing import Bools, Bytes, Floats, Ints
 from stakes.gradient_boosting import CostGradientBoostingClassifier
-from stakes.table import table_of
-from stakes.tree.binning import Binning
+from stakes.tree.binning import Binned
 
 __all__ = ["Separation", "explained_by_all", "leaks", "separation"]
 
@@ -66,27 +65,25 @@ def _caught(p: Floats, own: Floats, other: Floats) -> float:
     return float(found[pure].max(initial=0.0) / own.sum())
 
 
-def leaks(X: pl.DataFrame, positive: Bools, rng: np.random.Generator) -> dict[str, str]:
+def leaks(X: Binned, positive: Bools, rng: np.random.Generator) -> dict[str, str]:
     """Return the evidence against columns that give the class away, by their names."""
     if positive.size > MOST_RECORDS:
         rows = np.sort(rng.choice(positive.size, MOST_RECORDS, replace=False))
-        X, positive = X[rows], positive[rows]
+        X, positive = X.take_rows(rows), positive[rows]
     rare = positive if 2 * positive.sum() <= positive.size else ~positive
-    if rare.sum() < FEWEST or not X.width:
+    if rare.sum() < FEWEST:
         return {}
-    table = table_of(X)
-    bins = Binning().fit(table).transform(table)
     fold = rng.integers(0, FOLDS, rare.size)
     found: dict[str, str] = {}
     together = None
-    for j, name in enumerate(X.columns):
-        explained, caught = separation(bins[:, j], rare, fold)
+    for j, name in enumerate(X.binning.names_):
+        explained, caught = separation(X.bins[:, j], rare, fold)
         if explained >= EXPLAINED:
             found[name] = f"alone it explains {explained:.0%} of the class"
         elif caught >= CAUGHT and rare.mean() < RARE:
             found[name] = f"alone it finds {caught:.0%} of the rarer class, with at most 2 mistakes in 100"
-        elif explained >= MOSTLY and X.width >= FEWEST_FEATURES and rare.sum() >= ENOUGH:
-            together = explained_by_all(X, rare, fold) if together is None else together
+        elif explained >= MOSTLY and X.shape[1] >= FEWEST_FEATURES and rare.sum() >= ENOUGH:
+            together = explained_by_all(X.X, rare, fold) if together is None else together
             if explained >= NEARLY_ALL * together:
                 found[name] = f"alone it explains {explained:.0%} of the class, and all columns together {together:.0%}"
     return found
@@ -100,5 +97,4 @@ def explained_by_all(X: pl.DataFrame, rare: Bools, fold: Ints) -> float:
         model.fit(X.filter(~held_out), rare[~held_out].astype(np.int64))
         score[held_out] = model.predict_proba(X.filter(held_out))[:, 1]
     # By bins of its scores, as columns are: few records of a class make probabilities too sure of themselves.
-    table = table_of(pl.DataFrame({"score": score}))
-    return separation(Binning().fit(table).transform(table)[:, 0], rare, fold).explained
+    return separation(Binned.of(pl.DataFrame({"score": score})).bins[:, 0], rare, fold).explained

@@ -35,8 +35,7 @@ from stakes.study.folds import Folds
 from stakes.study.judging import Read, make_table
 from stakes.study.plan import TREES, Config, Unit, family_of, training_costs
 from stakes.study.prices import Paid
-from stakes.table import table_of
-from stakes.tree.binning import Binned, Binning
+from stakes.tree.binning import Binned
 
 __all__ = ["Prepared", "UnitResult", "fit_unit", "make_unit_classifier", "prepare", "run_unit"]
 
@@ -55,10 +54,7 @@ class UnitResult(NamedTuple):
 
 @dataclass(frozen=True)
 class Prepared:
-    """The records of a study, binned once for all its ensembles.
-
-    Bins are found on the features of all records that are trained on. They see no class.
-    """
+    """The records of a study, binned once for all its ensembles."""
 
     learning: Records
     test: Records
@@ -94,17 +90,13 @@ def prepare(data: StudyData, config: Config, repeat: int = 0, *, everything: boo
         if data.after is not None:
             folds = data.folds(config.folds, repeat=repeat, seed=config.seed)
             costs, known = data.after.costs(data.frame, split[0], folds)
-        binning = Binning().fit(table_of(data.frame[split[0]] if training is None else training.frame))
-
-        def binned(frame: pl.DataFrame) -> Binned:
-            return Binned(frame, binning, binning.transform(table_of(frame)))
-
-        records = Records(data.frame, data.positive, costs, known_costs=known)
-        parts = (np.concatenate(split) if everything else split[0], split[1])
-        learning, test = (part.with_features(binned(part.X)) for part in map(records.take, parts))
+        X = data.binned(config.seed)
+        records = Records(X, data.positive, costs, known_costs=known)
+        learning, test = records.take(np.concatenate(split) if everything else split[0]), records.take(split[1])
         prepared = Prepared(learning, test)
         if training is not None:
-            sample = Records(binned(training.frame), training.positive, training.costs or Costs(fp=1.0, fn=1.0))
+            sampled = Binned.of(training.frame, X.binning)
+            sample = Records(sampled, training.positive, training.costs or Costs(fp=1.0, fn=1.0))
             prepared = Prepared(learning, test, (sample, training.pool))
         _latest = key, prepared
     return _latest[1]

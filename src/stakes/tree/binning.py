@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from stakes._jit import kernel
 from stakes._rows import take_rows
 from stakes._typing import Bytes, Floats, Indices
-from stakes.table import Column, Table, as_fitted, by_frequency, category_codes
+from stakes.table import Column, Table, as_fitted, by_frequency, category_codes, table_of
 from stakes.tree.nodes import BINS, MISSING, FeatureBins
 
 __all__ = ["MAX_BINS", "Binned", "Binning"]
@@ -129,12 +129,9 @@ class Binned:
     --------
     >>> from stakes import CostBaggingClassifier, CostTreeClassifier
     >>> from stakes.datasets import make_churn
-    >>> from stakes.table import table_of
-    >>> from stakes.tree.binning import Binned, Binning
+    >>> from stakes.tree.binning import Binned
     >>> data = make_churn(500, random_state=0)
-    >>> table = table_of(data.frame)
-    >>> binning = Binning().fit(table)
-    >>> X = Binned(data.frame, binning, binning.transform(table))
+    >>> X = Binned.of(data.frame)
     >>> tree = CostTreeClassifier(max_depth=3).fit(X, data.target)
     >>> bagging = CostBaggingClassifier(n_estimators=5).fit(X, data.target)
     >>> X.shape
@@ -145,6 +142,13 @@ class Binned:
         self.X = X
         self.binning = binning
         self.bins = bins
+
+    @classmethod
+    def of(cls, X: Any, binning: Binning | None = None) -> Binned:
+        """Bin records, by default as is found on themselves."""
+        table = table_of(X)
+        binning = binning or Binning().fit(table)
+        return cls(X, binning, binning.transform(table))
 
     @property
     def shape(self) -> tuple[int, int]:
