@@ -19,11 +19,14 @@ import numpy as np
 import polars as pl
 import pytest
 from filelock import FileLock
+from polars.testing import assert_frame_equal
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from stakes import Costs, CostTreeClassifier, list_methods, make_classifier
+from stakes._member_classifier import MemberClassifier
 from stakes.datasets import make_churn
 from stakes.decision.calibration import fit_calibration
+from stakes.decision.reader import Reader
 from stakes.decision.weights import BY_ERROR
 from stakes.exceptions import ClassMeansWarning, CostsNeededError, StudyError
 from stakes.metrics import cost_reduction, savings_score, total_cost, tuned_threshold
@@ -450,6 +453,19 @@ def test_class_imbalance_alone_tries_cost_ratios_and_imbalanced_learn(tmp_path):
     assert set(model.predict(churn_data().frame)) == {"no", "yes"}  # its costs are a pair, which it remembers
     with pytest.raises(StudyError, match="'cost' needs costs"):
         Study(churn_data(costs=False), out=tmp_path / "b", measure="cost")
+
+
+@pytest.mark.parametrize(("members", "n_reads"), [(("label",), 3), (("cost", "tuned"), 6)])
+def test_scores_that_are_the_same_at_all_costs_are_read_once(members, n_reads, monkeypatch):
+    read, reads = MemberClassifier.read, []
+    monkeypatch.setattr(MemberClassifier, "read", lambda *given, **costs: reads.append(costs) or read(*given, **costs))
+    data, unit = churn_data(costs=False), Unit(0, "rf", "none", members, decision_costs=("1:2", "1:9"))
+    config = Config(trees=4, folds=2, measure="balanced_accuracy")
+    found = run_unit(data, config, unit).rows
+    assert len(reads) == n_reads  # in two folds and on test records
+    monkeypatch.setattr(Reader, "needs_costs", True)
+    assert_frame_equal(run_unit(data, config, unit).rows, found)
+    assert len(reads) == n_reads + 6
 
 
 def test_the_readable_tree_learns_decisions_out_of_fold():

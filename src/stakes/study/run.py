@@ -24,6 +24,7 @@ from stakes.catalog import list_methods, make_classifier
 from stakes.costs import Costs
 from stakes.decision.decision import Decision
 from stakes.decision.options import decisions_for
+from stakes.decision.reader import Reader
 from stakes.decision.readings import Readings
 from stakes.exceptions import StakesWarning
 from stakes.feature_costs import FeatureCosts
@@ -209,9 +210,12 @@ class _Run:
         of_part = {s: prepared.test if part == TEST else prepared.learning for s, prepared in self.prepared.items()}
         some = next(iter(of_part.values()))
         X = features_for(self.unit.method, some, rows)  # the same at all costs
+        needs_costs, readings = Reader(self.decisions, model.votes_).needs_costs, None
         for setting, records in of_part.items():
-            known = records.known if rows is None else records.known[rows]
-            self.readings[part, setting].append(model.read(self.decisions, X, fp_cost=known.fp, fn_cost=known.fn))
+            if needs_costs or readings is None:  # otherwise the scores are the same at all costs, too
+                known = records.known if rows is None else records.known[rows]
+                readings = model.read(self.decisions, X, fp_cost=known.fp, fn_cost=known.fn)
+            self.readings[part, setting].append(readings)
         if self.config.feature_costs is not None:
             if part not in self.paid:
                 costs = FeatureCosts.of(self.config.feature_costs, some.X.binning.names_)
