@@ -17,7 +17,7 @@ import polars as pl
 
 from benchmarks.sets import SETS, PublicSet
 from stakes.study.check import look
-from stakes.study.data import load_data
+from stakes.study.loading import load_data
 
 # Besides those of `benchmarks.sets`, and by the same description: what is no feature.
 OTHERS = (

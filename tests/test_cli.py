@@ -24,8 +24,8 @@ from stakes.datasets import make_churn
 from stakes.delivered import DeliveredClassifier
 from stakes.exceptions import StudyError
 from stakes.persist import save
-from stakes.study.data import load_data
 from stakes.study.display import print_methods
+from stakes.study.loading import load_data
 from stakes.study.plan import Config
 from stakes.study.study import Study
 

@@ -281,7 +281,7 @@ def demo(
         from stakes._atomic import write_atomically
         from stakes.datasets import make_transactions
         from stakes.exceptions import StudyError
-        from stakes.study.data import load_data
+        from stakes.study.loading import load_data
 
         directory = out or Path(tempfile.mkdtemp(prefix="stakes-demo-"))
         directory.mkdir(parents=True, exist_ok=True)
@@ -542,7 +542,7 @@ def _decisions(data: str) -> Path:
 
 def _loaded(given: dict[str, Any], **more: Any) -> StudyData:
     """Read the records that a command is given, and take their options out of the others."""
-    from stakes.study.data import load_data
+    from stakes.study.loading import load_data
 
     options = {name: given.pop(name) for name in OF_DATA}
     lists = {name: options[name] or () for name in ("drop", "after", "allow")}

@@ -17,8 +17,9 @@ from stakes.exceptions import ModelFileError, StudyError
 from stakes.persist import dumps, load, loads, read_info
 from stakes.study.after import AfterCosts
 from stakes.study.apply import apply_model
-from stakes.study.data import StudyData, load_data
+from stakes.study.data import StudyData
 from stakes.study.folds import Folds, forward_folds, random_folds
+from stakes.study.loading import load_data
 from stakes.study.plan import Config
 from stakes.study.run import prepare
 from stakes.study.study import Study, StudyResult

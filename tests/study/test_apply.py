@@ -24,8 +24,9 @@ from stakes.delivered import DeliveredClassifier
 from stakes.exceptions import ColumnTypeWarning, ModelFileError, StudyError
 from stakes.persist import read_info, save
 from stakes.study.apply import apply_model
-from stakes.study.data import StudyData, load_data
+from stakes.study.data import StudyData
 from stakes.study.dataset import open_records
+from stakes.study.loading import load_data
 
 FP, FN = "2 * monthly_charges", "12 * monthly_charges"
 DECISION = Decision(threshold="cost")

@@ -15,8 +15,9 @@ from stakes.cli import app
 from stakes.datasets import make_churn, make_donors
 from stakes.exceptions import StudyError
 from stakes.study.check import Check, identity, look
-from stakes.study.data import StudyData, load_data
+from stakes.study.data import StudyData
 from stakes.study.leaks import separation
+from stakes.study.loading import load_data
 from stakes.study.study import Study
 
 N = 2000

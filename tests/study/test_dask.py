@@ -166,7 +166,7 @@ def test_large_data_are_opened_by_the_workers_and_a_killed_one_changes_nothing(t
 
     made = make_transactions(3000, fraud_rate=0.1, random_state=0)
     made.frame.with_columns(fraud=pl.Series(made.target)).write_parquet(tmp_path / "payments.parquet")
-    monkeypatch.setattr("stakes.study.data.records_in_memory", lambda *_: 1500)
+    monkeypatch.setattr("stakes.study.loading.records_in_memory", lambda *_: 1500)
     options = {"methods": ["rf", "ubg", "tree"], "trees": 3, "folds": 2, "metacost": "none"}
     boards = []
     for name, more in (("here", {"jobs": 1}), ("dask", {"dask": cluster.scheduler_address})):

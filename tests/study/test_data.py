@@ -16,9 +16,10 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from stakes.exceptions import StudyError
-from stakes.study.data import StudyData, load_data
+from stakes.study.data import StudyData
 from stakes.study.dataset import open_records
 from stakes.study.files import as_kind, conform, tidy
+from stakes.study.loading import load_data
 
 N = 60
 

@@ -16,7 +16,7 @@ from stakes._dates import parts_of, sources_of, with_parts
 from stakes.delivered import DeliveredClassifier
 from stakes.persist import load
 from stakes.study.apply import apply_model
-from stakes.study.data import load_data
+from stakes.study.loading import load_data
 from stakes.study.study import Study
 
 N = 400

@@ -44,7 +44,7 @@ def folder(tmp_path_factory):
 
 @pytest.fixture
 def little_memory(monkeypatch):
-    monkeypatch.setattr("stakes.study.data.records_in_memory", lambda *_: IN_MEMORY)
+    monkeypatch.setattr("stakes.study.loading.records_in_memory", lambda *_: IN_MEMORY)
     opened.cache_clear()
 
 
@@ -101,7 +101,7 @@ def test_bins_classes_and_costs_on_disk_are_those_of_the_records(folder, tmp_pat
 
 
 def test_what_fits_into_memory_is_studied_as_ever(folder, tmp_path, monkeypatch):
-    monkeypatch.setattr("stakes.study.data.records_in_memory", lambda *_: N)
+    monkeypatch.setattr("stakes.study.loading.records_in_memory", lambda *_: N)
     found = large(folder, tmp_path / "bins")
     assert found.training is None
     assert not (tmp_path / "bins").exists()

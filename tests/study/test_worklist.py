@@ -15,8 +15,9 @@ from stakes.datasets import make_churn
 from stakes.exceptions import StudyError
 from stakes.persist import read_info
 from stakes.study.apply import apply_model
-from stakes.study.data import StudyData, load_data
+from stakes.study.data import StudyData
 from stakes.study.drift import Watch, profile, stability_index
+from stakes.study.loading import load_data
 from stakes.study.study import Study
 from stakes.study.worklist import WorkList
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -13,12 +13,10 @@ from stakes._dates import sources_of
 from stakes._expressions import cost_formulas
 from stakes._typing import Bools, Indices
 from stakes.exceptions import StudyError
+from stakes.study.data import StudyData
 from stakes.study.drift import Watch, profile
 from stakes.study.leaks import leaks
 from stakes.tree.binning import Binned
-
-if TYPE_CHECKING:
-    from stakes.study.data import StudyData
 
 __all__ = ["Check", "few_records", "identity", "look", "refuse_leaks"]
 

@@ -16,7 +16,6 @@ import os
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -34,7 +33,8 @@ from stakes._expressions import cost_formulas
 from stakes._typing import Bools, Floats, Indices, Uint64s
 from stakes.costs import Costs
 from stakes.exceptions import StudyError
-from stakes.pool import Pool, PoolWriter
+from stakes.pool import PoolWriter
+from stakes.study.data import StudyData, Training
 from stakes.study.dataset import Dataset
 from stakes.study.files import check_finite, conform
 from stakes.study.store import BINS_MARK
@@ -43,9 +43,9 @@ from stakes.table import table_of
 from stakes.tree.binning import Binning
 
 if TYPE_CHECKING:
-    from stakes.study.data import Asked, StudyData
+    from stakes.study.loading import Asked
 
-__all__ = ["Build", "Parts", "Training", "bytes_of", "load_large", "opened", "records_in_memory", "reopened"]
+__all__ = ["Build", "Parts", "bytes_of", "load_large", "opened", "records_in_memory", "reopened"]
 
 # What is in the folder besides the pool.
 ABOUT, FRAME, ARRAYS = BINS_MARK, "records.arrow", "records.npz"
@@ -113,26 +113,8 @@ def _uniform(numbers: Uint64s) -> Floats:
     return ((z ^ (z >> np.uint64(31))) >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
 
-@dataclass(frozen=True, eq=False)
-class Training:
-    """What models of large data are trained on: a sample of records in memory, and all others on disk."""
-
-    folder: Path
-    frame: pl.DataFrame
-    positive: Bools
-    costs: Costs | None
-    digest: str  # of all data
-    n_records: int  # in all parts
-    n_positive: int
-
-    @property
-    def pool(self) -> Pool:
-        """All records that are neither in memory nor judge models."""
-        return Pool.open(self.folder)
-
-
 # Makes the data of a study of the records in memory, given which of them are for testing.
-Build = Callable[..., "StudyData"]
+Build = Callable[..., StudyData]
 
 
 class Source(NamedTuple):
@@ -286,8 +268,6 @@ def _damage_told(folder: Path) -> Iterator[None]:
 @lru_cache(maxsize=2)
 def opened(folder: str) -> StudyData:
     """Return the data of a study that were written to a folder; the same ones again in the same process."""
-    from stakes.study.data import StudyData
-
     path = Path(folder)
     about = json.loads((path / ABOUT).read_text())
     frame = pl.scan_ipc(path / FRAME).collect()

@@ -24,10 +24,11 @@ from stakes.persist import dumps
 from stakes.study.advice import headline
 from stakes.study.check import Check, look, refuse_leaks
 from stakes.study.columns import PARTS
-from stakes.study.data import StudyData, load_data
+from stakes.study.data import StudyData
 from stakes.study.display import study_html
 from stakes.study.findings import Findings, find
 from stakes.study.large import reopened
+from stakes.study.loading import load_data
 from stakes.study.plan import RATIOS, Config, Unit, by_promise, plan_units, training_costs
 from stakes.study.prices import study_prices
 from stakes.study.progress import Progress
