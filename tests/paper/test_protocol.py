@@ -13,7 +13,7 @@ from stakes.exceptions import StudyError
 from stakes.paper import protocol
 from stakes.paper.protocol import APPLICATIONS, PAPER_METHODS, load, plan_trials
 from stakes.paper.run import unfitted, units_of
-from stakes.study.plan import Unit, family_of
+from stakes.study.plan import Unit
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_adacost_scales_costs_as_published(folder):
 def test_boosting_is_run_with_stumps_and_once_more_with_two_levels(folder):
     trials = plan_trials(APPLICATIONS["churn"], load_telco_churn(folder))
     assert [unfitted(trial, unit_of("asb", "1:6")).estimator.max_depth for trial in trials] == [1, 2]
-    boosting = {unit.method for unit in units_of(trials[0], 0) if family_of(unit.method) == "boosting"}
+    boosting = {unit.method for unit in units_of(trials[0], 0) if unit.family == "boosting"}
     assert {unit.method for unit in units_of(trials[1], 0)} == boosting
 
 

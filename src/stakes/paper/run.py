@@ -20,7 +20,7 @@ from stakes.measures import MEASURES, auc, sums_of
 from stakes.paper.protocol import PARAMS_OF, Trial
 from stakes.records import Records
 from stakes.study.columns import DECISION
-from stakes.study.plan import Unit, family_of, settings_for, training_costs
+from stakes.study.plan import Unit, settings_for, training_costs
 
 __all__ = ["average", "run_unit", "unfitted", "units_of"]
 
@@ -40,7 +40,7 @@ def units_of(trial: Trial, repeat: int) -> list[Unit]:
 
 def unfitted(trial: Trial, unit: Unit) -> Any:
     """Return the classifier of a unit."""
-    family, name = family_of(unit.method), unit.method
+    family = unit.family
     params: dict[str, Any] = {"random_state": trial.seed + unit.repeat}
     if family in ("bagging", "boosting"):
         params["n_estimators"] = trial.trees
@@ -49,9 +49,9 @@ def unfitted(trial: Trial, unit: Unit) -> Any:
     elif family == "boosting":
         params["max_depth"] = trial.depth
     for pattern, own in PARAMS_OF.items():
-        if fnmatchcase(name, pattern):
+        if fnmatchcase(unit.method, pattern):
             params |= own
-    return make_classifier(name, **params)
+    return make_classifier(unit.method, **params)
 
 
 def run_unit(parts: Parts, classifier: Any, unit: Unit) -> tuple[Unit, pl.DataFrame]:
@@ -95,7 +95,7 @@ def _training_costs(setting: str, train: CostDataset) -> Costs:
 
 
 def _identity(unit: Unit, decision: Decision) -> dict[str, Any]:
-    family = family_of(unit.method)
+    family = unit.family
     by_cost = decision.member != "label" and family != "boosting"
     return {
         "repeat": unit.repeat,

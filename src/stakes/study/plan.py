@@ -22,7 +22,6 @@ __all__ = [
     "Config",
     "Unit",
     "by_promise",
-    "family_of",
     "names_of",
     "plan_units",
     "settings_for",
@@ -130,6 +129,16 @@ class Unit:
     decision_costs: tuple[str, ...] = (REAL,)  # what is decided by: the costs of the data, or pairs
 
     @property
+    def entry(self) -> Method:
+        """What the catalogue says of the method."""
+        return list_methods().filter(name=self.method)[0]
+
+    @property
+    def family(self) -> str:
+        """The family of the method."""
+        return self.entry.family
+
+    @property
     def key(self) -> str:
         """A name for the unit's file: with a digest, because file systems tell few characters apart."""
         parts = [part for part in (str(self.repeat), self.method, self.train_costs, self.tree) if part is not None]
@@ -140,11 +149,6 @@ class Unit:
 def names_of(given: str | Iterable[str]) -> tuple[str, ...]:
     """Return names that may be a single one."""
     return (given,) if isinstance(given, str) else tuple(given)
-
-
-def family_of(method: str) -> str:
-    """Return the family of a method."""
-    return list_methods().filter(name=method)[0].family
 
 
 def training_costs(setting: str) -> Costs | None:

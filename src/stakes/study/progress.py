@@ -17,7 +17,7 @@ from rich.progress import Progress as Bar
 from stakes.exceptions import StudyError
 from stakes.measures import MEASURES
 from stakes.study.columns import OUT_OF_FOLD
-from stakes.study.plan import Config, Unit, family_of
+from stakes.study.plan import Config, Unit
 
 __all__ = ["Progress"]
 
@@ -45,7 +45,7 @@ class Progress:
         self.workers = workers
         self.time_limit = time_limit
         self.finished = 0
-        self._waiting = Counter(family_of(unit.method) for unit in units)
+        self._waiting = Counter(unit.family for unit in units)
         self._seconds: dict[str, list[float]] = defaultdict(list)  # that units took, by family
         self.best: tuple[float, str] | None = None
         self._bar: Bar | None = None
@@ -78,9 +78,9 @@ class Progress:
         There are no results where it could not be trained.
         """
         self.finished += 1
-        self._waiting[family_of(unit.method)] -= 1
+        self._waiting[unit.family] -= 1
         if seconds is not None:
-            self._seconds[family_of(unit.method)].append(seconds)
+            self._seconds[unit.family].append(seconds)
         if len(results):
             self._look(results)
         if self._bar is not None:

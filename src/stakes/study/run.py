@@ -20,7 +20,7 @@ import polars as pl
 from stakes._member_classifier import MemberClassifier
 from stakes._rows import take_rows
 from stakes._typing import Indices
-from stakes.catalog import list_methods, make_classifier
+from stakes.catalog import make_classifier
 from stakes.costs import Costs
 from stakes.decision.decision import Decision
 from stakes.decision.options import decisions_for
@@ -34,7 +34,7 @@ from stakes.study.columns import OUT_OF_FOLD, TEST, follows_costs, pack, pack_sc
 from stakes.study.data import StudyData
 from stakes.study.folds import Folds
 from stakes.study.judging import Read, make_table
-from stakes.study.plan import TREES, Config, Unit, family_of, training_costs
+from stakes.study.plan import TREES, Config, Unit, training_costs
 from stakes.study.prices import Paid
 from stakes.tree.binning import Binned
 
@@ -106,7 +106,7 @@ def prepare(data: StudyData, config: Config, repeat: int = 0, *, everything: boo
 def make_unit_classifier(config: Config, unit: Unit) -> MemberClassifier:
     """Return the classifier of a unit, not fitted: the same that `make_classifier` makes by name."""
     seed = config.seed + unit.repeat
-    family = family_of(unit.method)
+    family = unit.family
     members: dict[str, Any] = {"n_estimators": config.trees} if family in ("bagging", "boosting") else {}
     if family == "boosting":
         # There is no bag: eps of the members is that on the training records (FRAMEWORK 8), and none is held out for
@@ -114,7 +114,7 @@ def make_unit_classifier(config: Config, unit: Unit) -> MemberClassifier:
         members["validation"] = None
     tree = {} if unit.tree is None else TREES[unit.tree]
     # Other models pay for all features that they are given.
-    takes_prices = "feature_costs" in list_methods().filter(name=unit.method)[0].make.names
+    takes_prices = "feature_costs" in unit.entry.make.names
     prices = {"feature_costs": config.feature_costs} if config.feature_costs and takes_prices else {}
     classifier: MemberClassifier = make_classifier(unit.method, random_state=seed, **members, **tree, **prices)
     nested = [(name, name.rsplit("__", 1)[-1], value) for name, value in classifier.get_params().items()]
@@ -125,9 +125,9 @@ def make_unit_classifier(config: Config, unit: Unit) -> MemberClassifier:
     return classifier.set_params(**changed)
 
 
-def features_for(method: str, records: Records, rows: Indices | None = None) -> Any:
+def features_for(unit: Unit, records: Records, rows: Indices | None = None) -> Any:
     """Return the features of records in the form that a method takes: bins for trees, a frame for everything else."""
-    X: Any = records.X if family_of(method) in BINNED else records.X.X
+    X: Any = records.X if unit.family in BINNED else records.X.X
     return X if rows is None else take_rows(X, rows)
 
 
@@ -163,12 +163,12 @@ def _fit(classifier: Any, unit: Unit, records: Records, rows: Indices | None = N
         costs, known = pair, None
     # Otherwise the real ones: methods that train without costs use them on their validation records only, and those
     # that know constant costs alone reduce them to class means themselves.
-    X = features_for(unit.method, records, rows)
+    X = features_for(unit, records, rows)
     return classifier.fit(X, y, fp_cost=costs.fp, fn_cost=costs.fn, known_costs=known)
 
 
 def _by_class_means(unit: Unit) -> bool:
-    return unit.train_costs == "class means" and list_methods().filter(name=unit.method)[0].costs != "constant"
+    return unit.train_costs == "class means" and unit.entry.costs != "constant"
 
 
 def run_unit(data: StudyData, config: Config, unit: Unit) -> UnitResult:
@@ -209,7 +209,7 @@ class _Run:
         self.decisions = self.decisions or self._wanted(model)
         of_part = {s: prepared.test if part == TEST else prepared.learning for s, prepared in self.prepared.items()}
         some = next(iter(of_part.values()))
-        X = features_for(self.unit.method, some, rows)  # the same at all costs
+        X = features_for(self.unit, some, rows)  # the same at all costs
         needs_costs, readings = Reader(self.decisions, model.votes_).needs_costs, None
         for setting, records in of_part.items():
             if needs_costs or readings is None:  # otherwise the scores are the same at all costs, too
@@ -244,7 +244,7 @@ class _Run:
         rows = [np.flatnonzero(fold == k) for k in range(len(self.folds))]
         readings = Readings.join(self.readings[OUT_OF_FOLD, setting], rows)
         tested = next((Read(test, prepared.test) for test in self.readings[TEST, setting]), None)
-        method, family = self.unit.method, family_of(self.unit.method)
+        method, family = self.unit.method, self.unit.family
         by_cost = [decision.member != "label" and family != "boosting" for decision in self.decisions]
         about = {
             "repeat": self.unit.repeat,
