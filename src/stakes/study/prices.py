@@ -54,11 +54,13 @@ class Paid:
     def add(self, model: MemberClassifier, X: Any, rows: Indices) -> None:
         """Add records in some rows, by the model that reads them."""
         known, asked = known_values(X), model.features_used_by(self.decisions, X)
-        money = {id(used): self.costs.paid(used & known).sum() for used in asked}
+        money = {}
+        for key, used in {id(used): used for used in asked}.items():  # many decisions ask for the same
+            read = used & known
+            money[key] = self.costs.paid(read).sum()
+            self.used[rows] |= read
         self._total += [money[id(used)] for used in asked]
         self._n += len(rows)
-        for used in {id(used): used for used in asked}.values():
-            self.used[rows] |= used & known
 
     @property
     def per_record(self) -> Floats:
