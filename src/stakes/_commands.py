@@ -1,20 +1,30 @@
-"""What all commands share: whatever is wrong is said in one line."""
+"""What all commands share: options, and whatever is wrong is said in one line."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 
-__all__ = ["INTERRUPTED", "path_of", "plain_errors"]
+__all__ = ["INTERRUPTED", "Jobs", "Seed", "destination", "plain_errors"]
 
 BAD_INPUT = 2
 INTERRUPTED = 130
 
 
-def path_of(text: str) -> Path:
+Jobs = Annotated[int | None, typer.Option(min=1, help="How many processes to use; all cores by default.")]
+Seed = Annotated[int, typer.Option(min=0, help="Everything random depends on it alone.")]
+
+
+def destination(what: str, metavar: str = "DIR") -> Any:
+    """Return an option for where to write."""
+    return typer.Option(metavar=metavar, parser=_path_of, help=what)
+
+
+def _path_of(text: str) -> Path:
     """Return a path; an empty text, such as that of a variable that is not set, would stand for this directory."""
     if not text:
         raise typer.BadParameter("it is empty: give a path")

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from stakes._commands import INTERRUPTED, path_of, plain_errors
+from stakes._commands import INTERRUPTED, Jobs, Seed, destination, plain_errors
 from stakes._format import money
 from stakes.paper.command import command as paper
 
@@ -45,11 +45,6 @@ TOP = 10
 def several(what: str, metavar: str = "COLUMN") -> Any:
     """Return an option that may be given several times, or several at once with commas: see `_listed`."""
     return typer.Option(metavar=metavar, help=f"{what} Several: with commas, or again.")
-
-
-def destination(what: str, metavar: str = "DIR") -> Any:
-    """Return an option for where to write."""
-    return typer.Option(metavar=metavar, parser=path_of, help=what)
 
 
 # Options that `load_data` has under the same names.
@@ -107,11 +102,9 @@ Time = Annotated[
     str | None,
     typer.Option(metavar="COLUMN", help="Judge models on records that are later than those they learnt from."),
 ]
-Jobs = Annotated[int | None, typer.Option(min=1, help="How many processes to use; all cores by default.")]
 Dask = Annotated[
     str | None, typer.Option(metavar="ADDRESS", help="Run on a Dask cluster: the address of its scheduler.")
 ]
-Seed = Annotated[int, typer.Option(min=0, help="Everything random depends on it alone.")]
 Mode = Annotated[
     Literal["live", "plain", "quiet"] | None,
     typer.Option("--progress", help="A live bar, lines for a log, or nothing. By default what fits the terminal."),

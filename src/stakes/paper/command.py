@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from stakes._commands import path_of, plain_errors
+from stakes._commands import Jobs, Seed, destination, plain_errors
 
 __all__ = ["command"]
 
@@ -23,16 +23,13 @@ def paper(
     ],
     data: Annotated[Path, typer.Option(metavar="DIR", help="The directory with the files of its publisher.")],
     out: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR", parser=path_of, help="Where to keep the results; by default paper- and the application."
-        ),
+        Path | None, destination("Where to keep the results; by default paper- and the application.")
     ] = None,
     quick: Annotated[
         bool, typer.Option("--quick", help="A quick look: a few methods, small ensembles, one split.")
     ] = False,
-    jobs: Annotated[int | None, typer.Option(min=1, help="How many processes to use; all cores by default.")] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Everything random depends on it alone.")] = 0,
+    jobs: Jobs = None,
+    seed: Seed = 0,
 ) -> None:
     """Run an application by the protocol of the paper, and show the results beside its tables.
 
