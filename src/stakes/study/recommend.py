@@ -96,10 +96,10 @@ def _candidates(known: pl.DataFrame, records: Records, config: Config, block: In
     repeats = max(len(p) for p in packed)
     each = [unpack([p[min(r, len(p) - 1)] for p in packed], n) for r in range(repeats)]
     rows = np.tile(np.arange(n), repeats)
-    ranked = "cost" if MEASURES[config.measure].ranks_like_cost else config.measure
+    by = "cost" if MEASURES[config.measure].ranks_like_cost else config.measure
     sign = -1 if config.higher_is_better else 1
     paid = known[f"{OUT_OF_FOLD}_paid"].to_numpy()
-    return losses_of(MEASURES[ranked], sign, np.concatenate(each, axis=1), records.take(rows), block[rows], paid)
+    return losses_of(MEASURES[by], sign, np.concatenate(each, axis=1), records.take(rows), block[rows], paid)
 
 
 def losses_of(
