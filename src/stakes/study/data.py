@@ -152,7 +152,7 @@ class StudyData:
 
     @cached_property
     def _made(self) -> dict[Any, Any]:
-        """The splits, folds and bins that were asked for: a study asks for the same ones again and again."""
+        """The splits, folds, bins and costs that were asked for: a study asks for the same ones again and again."""
         return {}
 
     def _once(self, make: Callable[..., T], *asked: Any) -> T:
@@ -233,6 +233,20 @@ class StudyData:
     def _binned(self, seed: int) -> Binned:
         trained_on = self.frame[self.split(seed)[0]] if self.training is None else self.training.frame
         return Binned.of(self.frame, Binning().fit(table_of(trained_on)))
+
+    def costs_by_fold(self, n_folds: int, *, repeat: int, seed: int) -> tuple[Costs, Costs | None]:
+        """Return what mistakes cost, and what is known of that when deciding, which may be estimated in the folds.
+
+        Parameters are those of `folds`. Where there are no costs, all mistakes are alike.
+        """
+        if self.after is None:
+            return self.costs or Costs(fp=1.0, fn=1.0), self.known_costs
+        return self._once(self._foreseen_costs, n_folds, repeat, seed)
+
+    def _foreseen_costs(self, n_folds: int, repeat: int, seed: int) -> tuple[Costs, Costs]:
+        assert self.after is not None
+        learning, _ = self.split(seed)
+        return self.after.costs(self.frame, learning, self.folds(n_folds, repeat=repeat, seed=seed))
 
     def _check_classes(self, rows: Any, part: str) -> None:
         found = self.positive[rows]

@@ -87,11 +87,8 @@ def prepare(data: StudyData, config: Config, repeat: int = 0, *, everything: boo
     key = (data.fingerprint(), config.seed, everything, *(() if data.after is None else (config.folds, repeat)))
     if _latest is None or _latest[0] != key:
         split, training = data.split(config.seed), data.training
-        costs, known = data.costs or Costs(fp=1.0, fn=1.0), data.known_costs
-        if data.after is not None:
-            folds = data.folds(config.folds, repeat=repeat, seed=config.seed)
-            costs, known = data.after.costs(data.frame, split[0], folds)
         X = data.binned(config.seed)
+        costs, known = data.costs_by_fold(config.folds, repeat=repeat, seed=config.seed)
         records = Records(X, data.positive, costs, known_costs=known)
         learning, test = records.take(np.concatenate(split) if everything else split[0]), records.take(split[1])
         prepared = Prepared(learning, test)

@@ -301,6 +301,8 @@ class Study:
         missing = [unit for unit in by_promise(self.units) if unit.key not in results]
         if missing:
             tell_before_growing()  # once, and not by every process
+            for repeat in {unit.repeat for unit in missing}:
+                self.data.costs_by_fold(self.config.folds, repeat=repeat, seed=self.config.seed)  # likewise
         until = math.inf if self.time_limit is None else time.monotonic() + self.time_limit
         # The first one is run whatever the limit.
         in_time = chain(missing[:1], takewhile(lambda _: time.monotonic() <= until, missing[1:]))
