@@ -152,7 +152,7 @@ class StudyData:
 
     @cached_property
     def _made(self) -> dict[Any, Any]:
-        """The splits, folds, bins and costs that were asked for: a study asks for the same ones again and again."""
+        """What was made when it was asked for: a study asks for the same folds, bins and costs again and again."""
         return {}
 
     def _once(self, make: Callable[..., T], *asked: Any) -> T:
@@ -261,10 +261,9 @@ class StudyData:
 
     def fingerprint(self) -> str:
         """Return a digest of everything that results depend on."""
-        return self._fingerprint
+        return self._once(self._digest)
 
-    @cached_property
-    def _fingerprint(self) -> str:
+    def _digest(self) -> str:
         if self.training is not None:
             return self.training.digest
         digest = hashlib.sha256(repr((self.classes, self.test_fraction)).encode())
