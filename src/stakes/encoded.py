@@ -20,6 +20,9 @@ __all__ = ["EncodedClassifier", "EncodedRegressor", "Encoder"]
 
 # scikit-learn's gradient boosting takes no more categories than it has bins.
 MOST_CATEGORIES = 254
+# Numbers beyond this are shown as this: other libraries square them, and turn them into single precision. Of numpy's
+# type, so that numbers of half precision, which has no such number, are compared in double precision.
+LARGEST = np.float64(1e30)
 
 
 class Encoder:
@@ -96,6 +99,8 @@ class Encoded(BaseEstimator):
 
     def _numbers(self, table: Table) -> NDArray[Any]:
         numbers = self.encoder_.matrix(table)
+        if (np.abs(numbers) > LARGEST).any():
+            numbers = np.clip(numbers, -LARGEST, LARGEST)
         # scikit-learn's gradient boosting finds no bins for a column without a single value.
         return np.where(self.empty_, 0.0, numbers) if self.empty_.any() else numbers
 
