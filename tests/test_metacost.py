@@ -278,6 +278,7 @@ def test_the_threshold_is_that_of_plain_loops():
         fp, fn = rng.integers(1, 4, n).astype(float), rng.integers(1, 12, n).astype(float)
         found.append(clear_threshold(share, np.where(y == 1, fn, -fp)))
         assert found[-1] == pytest.approx(plain_threshold(share, y, fp, fn))
+        assert clear_threshold(share, 1e200 * np.where(y == 1, fn, -fp)) == found[-1]
     assert len({round(t, 3) for t in found}) > 30
     assert {-1.0, 0.5, 1.0} <= set(found)
 

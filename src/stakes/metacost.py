@@ -303,6 +303,7 @@ def clear_threshold(share: Floats, gain: Floats) -> float:
     0.25
     """
     levels, leaf = np.unique(share, return_inverse=True)
+    gain = gain / (np.abs(gain).max() or 1.0)  # squares of large ones have no place in a float
     squares = np.append(0.0, np.cumsum(np.bincount(leaf, gain**2)))
     # What it saves to act on the records of the levels from each one on, and on none.
     saved = np.append(np.cumsum(np.bincount(leaf, gain)[::-1])[::-1], 0.0)
