@@ -72,7 +72,7 @@ FILES: dict[str, tuple[Callable[[Path], object], str | None]] = {
     "six records": (lambda path: frame_of()[:6].write_csv(path), "of one class only"),
     "no records": (lambda path: frame_of()[:0].write_csv(path), "has no records"),
     "no features": (lambda path: frame_of().select("y", amount="amount").write_csv(path), WORKS),
-    "constant features": (file_of(x=every(1.0), z=every("a"), amount=every(3)), WORKS),
+    "constant features": (file_of(x=every(1.0), z=every("a"), amount=every(3)), "no column is left to learn from"),
     "a column that is missing": (file_of(x=every(None, dtype=pl.Float64)), WORKS),
     "values of all kinds": (file_of(x=every("1", "a", "", "2.5", "True")), WORKS),
     "huge values": (file_of(x=every(1e300, -1.7e308, 5e-324)), WORKS),
