@@ -415,8 +415,10 @@ def test_memory_does_not_grow_with_the_file(made: Any, tmp_path: Path, new: str,
         ballast = pl.from_numpy(np.random.default_rng(0).random((n, 20)))
         write(pl.concat([records(20_000, seed=1)] * (n // 20_000)).hstack(ballast), tmp_path / new)
         arguments = [str(made[0]), str(tmp_path / new), str(tmp_path / out)]
-        said = subprocess.run([sys.executable, "-c", PEAK, *arguments], check=True, capture_output=True, text=True)
-        return int(said.stdout) / 1024, (tmp_path / new).stat().st_size / 2**20
+        command = [sys.executable, "-c", PEAK, *arguments]
+        # The smaller of two: what the allocators keep differs by some 40 MB from run to run.
+        said = [subprocess.run(command, check=True, capture_output=True, text=True).stdout for _ in range(2)]
+        return min(map(int, said)) / 1024, (tmp_path / new).stat().st_size / 2**20
 
     # Both larger than what is read at a time.
     few, size_of_few = peak(400_000)
