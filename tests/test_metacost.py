@@ -246,6 +246,19 @@ def test_the_text_says_what_the_pupil_decides():
         assert (drawn.weights[leaf, 1] > drawn.weights[leaf, 0]) == (label == 1)
 
 
+def test_new_labels_of_records_without_weight_do_not_count():
+    X, y = np.arange(60.0)[:, None] / 10, (np.arange(60) % 4 == 0).astype(int)
+    y[40:] = 1
+    weight = np.where(np.arange(60) >= 40, 0.0, 1.0)
+    # The teacher acts on those without weight alone, which lie far out on the side of the positives.
+    X[40:] = -100 * np.sign(X[:40][y[:40] == 0].mean() - X[:40][y[:40] == 1].mean())
+    teacher = CostDecisionClassifier(LogisticRegression())
+    clf = MetaCostClassifier(teacher).fit(X, y, sample_weight=weight, fp_cost=9.0, fn_cost=1.0)
+    assert clf.relabelled_.sum() > 0
+    assert clf.relabelled_[weight > 0].sum() == 0
+    assert not clf.predict(X).any()
+
+
 def plain_threshold(share, y, fp, fn):
     """Return the places between shares that are allowed by the rule, the closest to one half last, by plain loops."""
     levels = sorted(set(share))

@@ -182,7 +182,8 @@ class MetaCostClassifier(CostClassifier):
             final = small_tree().set_params(feature_costs=self.feature_costs_, pos_label=self.pos_label)
         final, metadata = seeded(final, rng), routed.get("final_estimator", {})
         relabelled = self.relabelled_ == self.classes_[self._positive]
-        if relabelled.all() or not relabelled.any():
+        counted = relabelled[records.weights > 0]
+        if counted.all() or not counted.any():
             # The cheapest is to decide all records alike, which few classifiers can be taught.
             final, metadata = DummyClassifier(strategy="most_frequent"), {}
         taught = replace(records, positive=relabelled, metadata=metadata)
