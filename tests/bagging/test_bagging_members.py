@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 from ensembles import BY_CLASS_MEANS, SAMPLINGS, EachPositive, Remembering, assert_same_trees, bagging, nodes_of
 from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 
 from stakes import CostBaggingClassifier, CostTreeClassifier, Decision
@@ -201,19 +202,35 @@ def test_sample_weights_and_cost_weights_multiply(holes: Any) -> None:
         np.testing.assert_allclose(unit * one[1], other[1], rtol=1e-6)
 
 
-@BY_CLASS_MEANS
 @pytest.mark.parametrize("weight", [None, 1.0 + np.arange(240) % 3])
-def test_synthetic_records_weigh_and_cost_the_mean_of_their_class(weight: Any, small: Any) -> None:
+def test_weights_of_models_have_a_mean_of_one_besides_those_of_the_records(weight: Any, small: Any) -> None:
+    sampler, times = Remembering(), np.ones(240) if weight is None else weight
+    clf = bagging(LogisticRegression(), sampling=sampler, weighted=True)
+    clf.fit(small.X, small.y, **small.costs, sample_weight=weight)
+    cost = times * np.where(small.y == 1, small.fn, small.fp)
+    for model, counts in zip(clf.estimators_, sampler.drawn, strict=True):
+        # Its penalty weighs the more, the smaller the weights are.
+        alone = LogisticRegression().fit(small.X, small.y, counts * cost * (counts @ times) / (counts @ cost))
+        np.testing.assert_allclose(model.coef_, alone.coef_, rtol=1e-3)
+
+
+@BY_CLASS_MEANS
+@pytest.mark.parametrize("swapped", [False, True], ids=["positives", "negatives"])
+@pytest.mark.parametrize("weight", [None, 1.0 + np.arange(240) % 3])
+def test_synthetic_records_weigh_and_cost_the_mean_of_their_class(weight: Any, swapped: bool, small: Any) -> None:
+    y = 1 - small.y if swapped else small.y
+    fp, fn = (small.fn, small.fp) if swapped else (small.fp, small.fn)
     times = np.ones(240) if weight is None else weight
-    amount = times * np.where(small.y == 1, small.fn, small.fp)
-    n_positive = small.y.sum()
-    n_new = round(n_positive * small.fn[small.y == 1].mean() / small.fp[small.y == 0].mean()) - n_positive
+    amount = times * np.where(y == 1, fn, fp)
+    dearer, other = small.y == 1, small.y == 0
+    n_new = round(dearer.sum() * small.fn[dearer].mean() / small.fp[other].mean()) - dearer.sum()
     # A synthetic record counts the mean of its class, and costs the mean.
-    new = times[small.y == 1].mean() * small.fn[small.y == 1].mean()
+    new = times[dearer].mean() * small.fn[dearer].mean()
     options = {"sampling": "smote", "n_estimators": 1}
-    fit = {"X": small.X, "y": small.y, **small.costs, "sample_weight": weight}
+    fit = {"X": small.X, "y": y, "fp_cost": fp, "fn_cost": fn, "sample_weight": weight}
     tree = bagging(CostTreeClassifier(criterion="cost"), **options).fit(**fit)
-    expected = np.bincount(small.y, amount) + np.array([0, n_new * new])
+    expected = np.bincount(y, amount)
+    expected[int(not swapped)] += n_new * new
     np.testing.assert_allclose(nodes_of(tree).weights[0], expected)
     weighted = bagging(weighted=True, **options).fit(**fit)
     np.testing.assert_allclose(nodes_of(weighted).weights[0], expected / expected.sum())
