@@ -171,6 +171,22 @@ def test_a_column_that_is_the_class_explains_it_and_noise_of_many_values_does_no
     assert noise.caught == 0.0
 
 
+def test_what_a_column_explains_is_the_share_of_the_deviance_out_of_fold() -> None:
+    rng = np.random.default_rng(0)
+    fold, bins = rng.integers(0, 5, 900), rng.integers(0, 4, 900).astype(np.uint8)
+    rare = rng.random(900) < np.array([0.02, 0.1, 0.2, 0.8])[bins]
+
+    def deviance(p: float, i: int) -> float:
+        return float(np.log(p if rare[i] else 1 - p))
+
+    left = 0.0
+    for i in range(900):
+        alike = (bins == bins[i]) & (fold != fold[i])
+        left += deviance((rare[alike].sum() + rare.mean()) / (alike.sum() + 1), i)
+    whole = sum(deviance(float(rare.mean()), i) for i in range(900))
+    assert separation(bins, rare, fold).explained == pytest.approx(1 - left / whole)
+
+
 @pytest.mark.parametrize(
     "column",
     [
@@ -195,8 +211,13 @@ def test_constant_columns_are_left_out(tmp_path: Path) -> None:
 
 def test_records_in_both_parts_are_told_unless_columns_have_few_values(tmp_path: Path) -> None:
     twice = pl.concat([base(0), base(0)])
-    (check,) = (c for c in look(data_of(twice, tmp_path), 0) if c.kind == "duplicates")
+    data = data_of(twice, tmp_path)
+    (check,) = (c for c in look(data, 0) if c.kind == "duplicates")
     assert check.severity == "warning"
+    learning, test = (set(data.frame[rows].iter_rows()) for rows in data.split(0))
+    share = sum(record in learning for record in data.frame[data.split(0)[1]].iter_rows()) / data.split(0)[1].size
+    assert f"{share:.1%} of the test records" in check.evidence
+    assert 0.7 < share < 0.9 < len(learning) / len(test)
     rng = np.random.default_rng(0)
     few = pl.DataFrame({"a": rng.integers(0, 5, N), "b": rng.integers(0, 5, N), "y": rng.random(N) < 0.3})
     assert not [c for c in look(data_of(few, tmp_path), 0) if c.kind == "duplicates"]
