@@ -1,6 +1,6 @@
 """Put wrong formulas into a copy of the source, one at a time, and see that the tests named next to each notice.
 
-    python tools/mutate.py                  # all of them: some minutes
+    python tools/mutate.py                  # all of them: three quarters of an hour
     python tools/mutate.py --only boosting  # those of the families with this in their name
     python tools/mutate.py --list
 
