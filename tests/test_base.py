@@ -434,7 +434,7 @@ def test_limits_belong_to_tuned_thresholds_and_are_shares(small: Any) -> None:
     tuned = Decision(threshold="tuned")
     with pytest.raises(DecisionError, match="max_fpr limits a tuned threshold"):
         clf.with_decision(Decision(threshold="cost"), max_fpr=0.1)
-    with pytest.raises(DecisionError, match="max_acted must be a share above 0 and up to 1, got 0"):
+    with pytest.raises(DecisionError, match="max_acted=0 is not a share"):
         clf.with_decision(tuned, max_acted=0)
     acted = [clf.with_decision(tuned, max_acted=limit).predict(small.X).mean() for limit in (0.05, 1.0)]
     assert acted[0] < acted[1]

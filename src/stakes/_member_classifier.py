@@ -580,7 +580,7 @@ class MemberClassifier(CostClassifier):
             they are chosen on the classifier's own validation records.
         max_fpr, max_acted : float, default=None
             Tune thresholds so that on the validation records the false positive rate, or the share of positive
-            outcomes, is at most this, above 0 and up to 1.
+            outcomes, is at most this.
 
         Returns
         -------
@@ -591,6 +591,8 @@ class MemberClassifier(CostClassifier):
         for name, limit in (("max_fpr", max_fpr), ("max_acted", max_acted)):
             if limit is not None and (cut is not None or decision is None or not decision.tunes_threshold):
                 raise DecisionError(f"{name} limits a tuned threshold: choose a decision with threshold='tuned'")
+            if limit is not None and not 0 < limit <= 1:
+                raise DecisionError(f"{name}={limit!r} is not a share above 0 and up to 1")
         if cut is not None and (decision is None or self._settled(cut.decision) != self._settled(decision)):
             raise DecisionError(f"cut= was chosen for {cut.decision!r}, and not for {decision!r}")
         other = copy.copy(self)

@@ -277,9 +277,8 @@ def test_arguments_are_checked():
     with pytest.raises(CostsError, match="sample_weight has 3 records, y_true has 2"):
         tune(sample_weight=[1, 1, 1])
     for name in ("max_fpr", "max_acted"):
-        for limit in (0, 3):
-            with pytest.raises(ValueError, match=f"{name} must be a share above 0 and up to 1, got {limit}"):
-                tune(**{name: limit})
+        with pytest.raises(ValueError, match=f"{name} must be a share between 0 and 1, got 3"):
+            tune(**{name: 3})
 
 
 def test_the_callers_arrays_are_left_alone():

@@ -117,7 +117,7 @@ def fit_cuts(
         Their classes, costs and weights; features are not needed. Mistakes are charged by ``records.costs``.
     max_fpr, max_acted : float, default=None
         Tune thresholds so that on these records the false positive rate, or the share of positive outcomes, is at most
-        this, above 0 and up to 1.
+        this.
     rows : ndarray, default=None
         Choose on these of the records only.
 

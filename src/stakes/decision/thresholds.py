@@ -58,10 +58,10 @@ def tuned_threshold(
     Parameters
     ----------
     {scores}
-    max_fpr : float, default=None
-        Only cuts whose false positive rate is at most this, above 0 and up to 1.
-    max_acted : float, default=None
-        Only cuts that make at most this share of the records positive, above 0 and up to 1.
+    max_fpr : float in [0, 1], default=None
+        Only cuts whose false positive rate is at most this.
+    max_acted : float in [0, 1], default=None
+        Only cuts that make at most this share of the records positive.
 
     Returns
     -------
@@ -74,7 +74,7 @@ def tuned_threshold(
     >>> y, score = [0, 0, 1, 0, 1], [0.1, 0.2, 0.4, 0.7, 0.9]
     >>> round(tuned_threshold(y, score, fp_cost=1, fn_cost=[5, 5, 20, 5, 80]), 6)
     0.3
-    >>> round(tuned_threshold(y, score, fp_cost=1, fn_cost=[5, 5, 20, 5, 80], max_fpr=0.1), 6)
+    >>> round(tuned_threshold(y, score, fp_cost=1, fn_cost=[5, 5, 20, 5, 80], max_fpr=0), 6)
     0.8
     """
     (positive,) = positives(pos_label, y_true=y_true)
@@ -88,10 +88,10 @@ def tuned_threshold(
 
 
 def check_shares(**limits: float | None) -> None:
-    """Raise an error unless all limits that there are lie above 0 and up to 1."""
+    """Raise an error unless all limits that there are lie between 0 and 1."""
     for name, limit in limits.items():
-        if limit is not None and not 0 < limit <= 1:
-            raise DecisionError(f"{name} must be a share above 0 and up to 1, got {limit!r}")
+        if limit is not None and not 0 <= limit <= 1:
+            raise DecisionError(f"{name} must be a share between 0 and 1, got {limit!r}")
 
 
 def best_cut(
