@@ -149,7 +149,7 @@ class AdaBoost(Rule):
 
     @property
     def starts_anew(self) -> bool:
-        """Where it is judged by cost. Thresholds of validation records know nothing of weights: a member has few."""
+        """Where mistakes count by cost, and thresholds of members, if they tune any, go by the weights of the round."""
         return self.amounts is not None and self._by_cost and self.tuning == "weights"
 
     def focus(self, records: Records) -> Floats | None:
